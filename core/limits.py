@@ -69,19 +69,14 @@ def max_text_bytes() -> int:
 
 
 def check_pixels(
-    width: int,
-    height: int,
-    name: str,
-    file_bytes: int,
-    max_pixels: int = MAX_PIXELS,
-    bytes_of_pixel: int = BYTES_OF_PIXEL,
+    width: int, height: int, name: str, file_bytes: int, bytes_of_pixel: int = BYTES_OF_PIXEL
 ) -> None:
     """Check an image by its header, before it is decoded from a file of ``file_bytes``.
 
     Raises:
-        BadInput: it has more than ``max_pixels``, or takes more memory than the file may.
+        BadInput: it has more than :data:`MAX_PIXELS`, or takes more memory than the file may.
     """
-    if width * height > max_pixels:
+    if width * height > MAX_PIXELS:
         raise BadInput(
             tr_lazy(
                 "The header of '{name}' states {width:,} x {height:,} pixels, above the limit of "
@@ -89,7 +84,7 @@ def check_pixels(
                 name=name,
                 width=width,
                 height=height,
-                max_pixels=max_pixels / 1e6,
+                max_pixels=MAX_PIXELS / 1e6,
             ),
             "Save it smaller, save only a part of it, or leave it out.",
         )

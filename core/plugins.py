@@ -169,6 +169,12 @@ def find_plugin(kind: str, name: str) -> Plugin | None:
     return None
 
 
+def used_plugins(names: Iterable[tuple[str, str]]) -> tuple[Plugin, ...]:
+    """The plug-ins among the things named by kind and name, each once."""
+    found = (find_plugin(kind, name) for kind, name in dict.fromkeys(names))
+    return tuple(one for one in found if one is not None)
+
+
 def origin_text(kind: str, name: str) -> str:
     """Where a plug-in comes from, in the language of the user; empty for what this program has itself."""
     plugin = find_plugin(kind, name)

@@ -99,12 +99,15 @@ def export(
         bool, typer.Option("--free-text", help="Include notes and other free text, which may name patients.")
     ] = False,
     clean: Clean = None,
+    marks: Annotated[
+        bool, typer.Option("--marks", help="Draw measurements with their results on the images.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a collection for others. It is de-identified unless --identified is given."""
     from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection
 
-    options = CollectionExport(identified, free_text, cleans_pixels(clean))
+    options = CollectionExport(identified, free_text, cleans_pixels(clean), marks)
     with ConsoleReporter() as reporter:
         result = export_collection(library, name, out, options, reporter=reporter)
     print_document(result, as_json, _show_export)

@@ -142,7 +142,7 @@ def finding_rule(
     as_json: Json = False,
 ) -> None:
     """Choose the findings of cases whose list names several by another rule. `semblance undo LIB` undoes it."""
-    from semblance.core.workflows.library.edit_finding_rule import set_finding_rule
+    from semblance.core.workflows.library.edit_findings import set_finding_rule
 
     if several is None and uncertain is None:
         raise BadArguments(

@@ -31,7 +31,7 @@ from semblance.app.cli import (
     shared_library,
 )
 from semblance.app.cli.missing_package import missing_package
-from semblance.app.cli.output import echo, print_error
+from semblance.app.cli.output import echo, json_alone, print_error
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.log import PublicText, describe_failure, logger, start_log, stop_log
 from semblance.core.plugins import ALL, OFF_VARIABLE
@@ -86,7 +86,8 @@ def _run(arguments: list[str]) -> int:
 
         completion_init()
     try:
-        outcome = typer.main.get_command(cli).main(arguments, "semblance", standalone_mode=False)
+        with json_alone() if "--json" in arguments else contextlib.nullcontext():
+            outcome = typer.main.get_command(cli).main(arguments, "semblance", standalone_mode=False)
         sys.stdout.flush()
         if outcome == CANCELLED:
             # Typer takes Ctrl-C for an exit of its own.

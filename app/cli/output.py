@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import typer
 from rich.console import Console, RenderableType
@@ -23,6 +24,9 @@ from semblance.core.tasks import Cancelled, Reporter
 
 #: Columns of a table that goes into a pipe, and into one that must not be cut.
 PIPE_WIDTH, FILE_WIDTH = 200, 1000
+_STDOUT, _STDERR = 1, 2
+#: Where JSON goes while :func:`json_alone`.
+_json_output: TextIO | None = None
 stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 stdout = Console(
     highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH
@@ -163,13 +167,45 @@ def _echo_text(text: Text, value: Any) -> None:
             echo(line)
 
 
+@contextlib.contextmanager
+def json_alone() -> Iterator[None]:
+    """Leave stdout to :func:`write_json`: whatever else prints there, such as a plug-in, a library in C or a worker
+    process, prints on stderr."""
+    global _json_output
+    own = sys.stdout
+    try:
+        is_of_process = own.fileno() == _STDOUT
+    except (OSError, ValueError, AttributeError):
+        is_of_process = False
+    output = own
+    if is_of_process:
+        own.flush()
+        output = os.fdopen(os.dup(_STDOUT), "w", encoding=own.encoding, errors=own.errors)
+        os.dup2(_STDERR, _STDOUT)
+    _json_output, sys.stdout = output, sys.stderr
+    try:
+        yield
+    finally:
+        _json_output, sys.stdout = None, own
+        if is_of_process:
+            os.dup2(output.fileno(), _STDOUT)
+            output.close()
+
+
+def write_json(document: Any, indent: int | None = None) -> None:
+    """Write plain values as one JSON document, at once."""
+    output = _json_output or sys.stdout
+    unicode = (output.encoding or "").lower().replace("-", "") == "utf8"
+    text = json.dumps(document, ensure_ascii=not unicode, indent=indent, allow_nan=False, default=str)
+    output.write(text + "\n")
+    output.flush()
+
+
 def print_document(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
     """Print ``document``, a result or plain values, as JSON, or with ``show``."""
     document = document.to_json() if hasattr(document, "to_json") else document
     if as_json:
-        unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-        text = json.dumps(document, ensure_ascii=not unicode, indent=2, allow_nan=False, default=str)
-        sys.stdout.write(text + "\n")
+        write_json(document, indent=2)
     else:
         show(document)
 

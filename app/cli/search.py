@@ -473,7 +473,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
     vote = document["vote"]
     counted = ", ".join(f"{n} {f}" for f, n in vote["counts"].items()) or "none"
     echo(
-        f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates"
+        f"hidden: {hidden['same_patient']} of the same patient, "
+        f"{hidden['near_duplicates']} of the same lesion or copies"
         + (f"; of the {vote['voters']} nearest: {counted}" if vote["voters"] else "")
     )
     if vote["calibrated"]:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryArgument, Location
-from semblance.app.cli.output import ConsoleReporter, EntryLines, LineIfPresent, echo, print_document, printer
+from semblance.app.cli.output import (
+    ConsoleReporter,
+    EntryLines,
+    LineIfPresent,
+    echo,
+    print_document,
+    printer,
+    write_json,
+)
 from semblance.core.library.location import LibraryLocation, library_location
 from semblance.core.normal_text import composed
 
@@ -173,15 +181,17 @@ def grant(
 @commands.command()
 def watch(library: LibraryArgument, as_json: Json = False) -> None:
     """Print what others change in a library on a server, as it happens. End it with Ctrl-C."""
-    import json
     import sys
 
     from semblance.core.workflows.maintenance.watch_library import AWAY, BACK, WATCHING, library_changes
 
     def say(event: str, text: str, **more: Any) -> None:
         # One JSON document a line, because there is no end.
-        echo(json.dumps({"event": event, **more}) if as_json else text)
-        sys.stdout.flush()
+        if as_json:
+            write_json({"event": event, **more})
+        else:
+            echo(text)
+            sys.stdout.flush()
 
     for event in library_changes(library):
         if event.kind == AWAY:

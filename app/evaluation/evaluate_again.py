@@ -35,8 +35,6 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
     )
 
     def show(result: HardestQueries) -> None:
-        if state.location != path:
-            return
         if not result.rows:
             context.messages.info(tr("All held-out queries have only their own finding among the nearest."))
             return
@@ -53,7 +51,7 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
             )
         )
 
-    return context.follow(job, show)
+    return context.follow(job, show, library=path)
 
 
 def evaluate_again(context: Context) -> Job | None:
@@ -61,14 +59,10 @@ def evaluate_again(context: Context) -> Job | None:
     state = context.state
     if state.location is None or state.metric is None:
         return None
+    path, name = state.location, state.metric.name
     job = context.jobs.run(
-        tr("Scoring {name}", name=state.metric.name),
-        score_metric.score_metric,
-        state.location,
-        state.metric.name,
-        channel="score",
+        tr("Scoring {name}", name=name), score_metric.score_metric, path, name, channel="score"
     )
-    name = state.metric.name
     rank_again = partial(search_operations.rank_after_scoring, context, name)
 
     def show(scores: Mapping[str, Any]) -> None:
@@ -85,4 +79,4 @@ def evaluate_again(context: Context) -> Job | None:
         )
         library_operations.renew(context, rank_again)
 
-    return context.follow(job, show)
+    return context.follow(job, show, library=path)

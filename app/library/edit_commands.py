@@ -261,8 +261,6 @@ class EditCommands(QObject):
         )
 
         def show(preview: LabelImport) -> None:
-            if self._context.state.location != path:
-                return
             dialog = ImportLabelsDialog(file.name, preview, self._parent)
             dialog.accepted.connect(
                 lambda: edit_operations.edit(self._context, import_labels.apply_labels, file)
@@ -271,7 +269,7 @@ class EditCommands(QObject):
             self._labels = dialog
             dialog.open()
 
-        self._context.follow(job, show)
+        self._context.follow(job, show, library=path)
 
     def show_findings(self) -> FindingsPanel | None:
         """Show the findings, to change them."""

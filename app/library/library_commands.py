@@ -197,7 +197,9 @@ def open_demo(context: Context) -> None:
     if context.jobs.is_running("demo"):
         return
     folder = demo.usual_folder()
-    job = context.jobs.run(tr("Making the demo library"), demo.make_demo, folder, channel="demo")
+    job = context.jobs.run(
+        tr("Making the demo library"), demo.make_demo, folder, one_bar=True, channel="demo"
+    )
     view = PreparationView(context, folder, job, ())
 
     def show_part(part: object) -> None:

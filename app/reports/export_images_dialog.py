@@ -129,7 +129,10 @@ class ExportImagesDialog(Dialog):
             if library is None or not cases:
                 raise BadArguments("There are no cases to export.", "Select some first.")
             if not out.is_absolute():
-                raise BadArguments(tr_lazy("{folder} has files already.", folder=out), "Choose a new folder.")
+                raise BadArguments(
+                    tr_lazy("'{folder}' is not the whole path of a folder.", folder=out),
+                    "Choose the folder, or write its path from the top.",
+                )
             workflow.check_export(cases, out)
         except SemblanceError as error:
             self.error.set_error(error)
@@ -144,6 +147,8 @@ class ExportImagesDialog(Dialog):
             window_level=context.state.window_level,
         )
         job.done.connect(partial(_report_failures, context))
+        cancelled = tr("The export was cancelled. What was finished is in {folder}.", folder=out)
+        job.cancelled.connect(partial(context.messages.info, cancelled))
         report_saved_file(context, job, out)
         self.accept()
 

@@ -178,8 +178,7 @@ def reopen_search(context: Context, report: Path) -> Job | None:
     )
 
     def show(search: Search) -> None:
-        if state.location == path:
-            state.restore_search(search)
-            search_operations.rank(context)
+        state.restore_search(search)
+        search_operations.rank(context)
 
-    return context.follow(job, show)
+    return context.follow(job, show, library=path)

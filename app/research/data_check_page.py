@@ -389,7 +389,7 @@ class DataCheckPage(FullPage):
         job = self._context.jobs.run(
             tr("Saving the decision"), check_data.record_decision, path, issue, finding, quiet=True
         )
-        self._save(self._context.follow(job, show))
+        self._save(self._context.follow(job, show, library=path))
 
     def split(self, issue: DataIssue) -> None:
         """Take the cases of ``issue`` out of their same-lesion group, and list it no more."""
@@ -422,7 +422,7 @@ class DataCheckPage(FullPage):
             self._show_issues(self.table.currentIndex().row())
 
         job = self._context.jobs.run(tr("Undoing the decision"), check_data.undo_decision, path, quiet=True)
-        self._save(self._context.follow(job, show))
+        self._save(self._context.follow(job, show, library=path))
 
     def _read_findings_again(self) -> None:
         """Rank again too, because the similar cases may have other findings."""

@@ -21,7 +21,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr, visible_lines
 from semblance.core.library.annotations import CaseNote
 from semblance.core.searches.similar_cases import RankedCase
-from semblance.core.workflows.library import case_notes
+from semblance.core.workflows.imaging import case_annotations
 
 #: A longer note is cut where it is shown below the box, and whole in the tooltip.
 _LONGEST_NOTE = 240
@@ -161,24 +161,23 @@ class KeptNote(WrappedLabel):
             self._shown = shown
             self._refresh()
             if case is not None:
-                self._run(case, case_notes.read_note)
+                self._run(case, case_annotations.read_note, channel=self._channel)
 
     def keep(self) -> None:
         """Keep the text of the box with the case; an empty one removes the note."""
         if self._shown is not None:
-            self._run(self._shown[1], case_notes.keep_note, self._notes.toPlainText().strip())
+            self._run(self._shown[1], case_annotations.keep_note, self._notes.toPlainText().strip())
 
-    def _run(self, case: str, work: Callable[..., CaseNote | None], *values: str) -> None:
+    def _run(
+        self, case: str, work: Callable[..., CaseNote | None], *values: str, channel: str | None = None
+    ) -> None:
         location = self._state.location
 
         def tell(note: CaseNote | None) -> None:
-            if self._state.location == location:
-                self._state.set_kept_note(case, "" if note is None else note.text)
+            self._state.set_kept_note(case, "" if note is None else note.text)
 
-        job = self._context.jobs.run(
-            tr("Notes"), work, location, case, *values, channel=self._channel, quiet=True
-        )
-        self._context.follow(job, tell)
+        job = self._context.jobs.run(tr("Notes"), work, location, case, *values, channel=channel, quiet=True)
+        self._context.follow(job, tell, library=location)
 
     def _refresh(self) -> None:
         text = "" if self._shown is None else self._state.kept_notes.get(self._shown[1], "")

@@ -581,6 +581,11 @@ class Actions(QObject):
         key = self.key_text(command)
         return f"{text} ({key})" if key else text
 
+    def menu_text(self, text: str, command: str) -> str:
+        """``text`` for a menu that :class:`QAction` of the command is not in, with its key on the right."""
+        key = self.key_text(command)
+        return f"{text}\t{key}" if key else text
+
     def has_key(self, command: str, event: QKeyEvent) -> bool:
         """Whether ``event`` is a key of the command."""
         pressed = QKeySequence(event.keyCombination()).toString()

@@ -22,9 +22,7 @@ class CaseMenu:
         self.fill: Fill = lambda menu, _row, show_header: add_header_entry(menu, show_header)
 
 
-def add_header_entry(menu: QMenu, show_header: Callable[[], object] | None) -> None:
+def add_header_entry(menu: QMenu, show_header: Callable[[], object] | None, text: str = "") -> None:
     """Add the entry that shows the header of a file, where there is one."""
     if show_header is not None:
-        from semblance.app.shell.keys import native
-
-        menu.addAction(f"{tr('File header…')}\t{native('Ctrl+H')}", show_header)
+        menu.addAction(text or tr("File header…"), show_header)

@@ -13,6 +13,7 @@ from semblance.app.shell.jobs import Job, Jobs
 from semblance.app.shell.messages import Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import WindowState
+from semblance.core.library.location import LibraryLocation
 
 if TYPE_CHECKING:
     from semblance.app.shell.measured_figures import MeasuredFigures
@@ -36,8 +37,16 @@ class Context:
 
         return MeasuredFigures(self.state, self.jobs, self.messages)
 
-    def follow(self, job: Job, done: Callable[[Any], object]) -> Job:
-        """Call ``done`` with the result of ``job``; show its error in the window."""
-        job.done.connect(done)
+    def follow(
+        self, job: Job, done: Callable[[Any], object], *, library: LibraryLocation | None = None
+    ) -> Job:
+        """Call ``done`` with the result of ``job``; show its error in the window. ``library``: the result belongs to
+        it, and ``done`` is not called after another one was opened."""
+
+        def deliver(result: Any) -> None:
+            if library is None or self.state.location == library:
+                done(result)
+
+        job.done.connect(deliver)
         job.failed.connect(self.messages.error)
         return job

@@ -11,7 +11,6 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
-from semblance.core.library.location import LibraryLocation
 from semblance.core.library.records import Reversal
 from semblance.core.workflows.library import edit_lesions, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult, LabelConflict
@@ -46,6 +45,9 @@ def edit(
     )
 
     def done(result: EditResult) -> None:
+        if context.state.location != path:
+            # Undo would undo an edit of the library that is open by now.
+            return
         actions = [(tr("Undo"), lambda: undo(context))]
         current = context.state.metric
         if current is not None and current.name in result.outdated:
@@ -64,7 +66,7 @@ def edit(
         context.messages.info(
             tr("Done: {edit}.", edit=translate(result.text)), hint, actions, topic=EDIT_TOPIC
         )
-        _read_again(context, path, then)
+        _read_again(context, then)
 
     def fail(error: SemblanceError) -> None:
         if isinstance(error, LabelConflict) and context.state.location == path:
@@ -149,9 +151,9 @@ def detect_groups(context: Context) -> Job | None:
             ),
             " ".join(hints),
         )
-        _read_again(context, path, None)
+        _read_again(context, None)
 
-    return context.follow(job, done)
+    return context.follow(job, done, library=path)
 
 
 def undo(context: Context, then: Callable[[], object] | None = None) -> None:
@@ -181,9 +183,10 @@ def _reverse(
             description = translate(describe_edit(reversal.edit.kind, reversal.edit.summary))
             hint = translate(undo_edits.skipped_text(reversal.skipped))
             context.messages.info(text.format(edit=description), hint, [action], topic=EDIT_TOPIC)
-        _read_again(context, path, then)
+        _read_again(context, then)
 
-    context.follow(job, done)
+    # Elsewhere the message would offer to redo an edit of the library that is open by then.
+    context.follow(job, done, library=path)
 
 
 def outdated_note(context: Context) -> str:
@@ -192,7 +195,7 @@ def outdated_note(context: Context) -> str:
     return "" if library is None else translate(outdated_text(len(newly_outdated(library.metrics))))
 
 
-def _read_again(context: Context, path: LibraryLocation, then: Callable[[], object] | None) -> None:
+def _read_again(context: Context, then: Callable[[], object] | None) -> None:
     """Read the library again and rank again, because the similar cases may have changed."""
 
     def show() -> None:
@@ -203,8 +206,7 @@ def _read_again(context: Context, path: LibraryLocation, then: Callable[[], obje
 
     # It may be by a metric that was deleted or with a case that was removed.
     search_operations.cancel_ranking(context)
-    if context.state.location == path:
-        library_operations.renew(context, show)
+    library_operations.renew(context, show)
 
 
 def _follow_removed_cases(context: Context) -> None:

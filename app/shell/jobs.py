@@ -172,7 +172,6 @@ class Job(QObject):
         self.progress: Progress | None = None
         self.started = time.monotonic()
         self._rate_start: tuple[float, int] | None = None
-        self._rate_phase = ""
         self._task: Task | None = None
         self._accepts_result = True
         #: Runs the work again after this error, if that is of use; whether it does.
@@ -246,9 +245,15 @@ class Job(QObject):
         if kind == "partial":
             self.partial.emit(value)
             return
-        self.progress = replace(value, what=translate(as_lazy(value.what)))
-        if self._rate_start is None or value.what != self._rate_phase or value.done < self._rate_start[1]:
-            self._rate_start, self._rate_phase = (time.monotonic(), value.done), value.what
+        before, self.progress = self.progress, replace(value, what=translate(as_lazy(value.what)))
+        if (
+            before is None
+            or self._rate_start is None
+            or value.total != before.total
+            or value.done < before.done
+        ):
+            # Something else is counted from now on.
+            self._rate_start = time.monotonic(), value.done
         self.changed.emit()
 
     def _finish(self, future: Future[Any]) -> None:

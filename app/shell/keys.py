@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from PySide6.QtCore import QKeyCombination, Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import QEvent, QKeyCombination, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
 
 from semblance.app.shell.settings import Settings
 from semblance.core.language import tr
@@ -101,6 +101,19 @@ def normal(key: str) -> str:
 def native(key: str) -> str:
     """``key`` as the user's system and language write it, such as Strg+K."""
     return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def claims(event: QEvent, *keys: str) -> bool:
+    """Whether ``event`` asks if a widget needs one of ``keys`` itself; then the command that has the key does not run,
+    and the widget gets it."""
+    is_own = (
+        event.type() == QEvent.Type.ShortcutOverride
+        and isinstance(event, QKeyEvent)
+        and QKeySequence(event.keyCombination()).toString() in keys
+    )
+    if is_own:
+        event.accept()
+    return is_own
 
 
 def is_plain(key: str) -> bool:

@@ -197,7 +197,7 @@ def relink(context: Context, folder: Path) -> None:
         )
         renew(context)
 
-    context.follow(job, show)
+    context.follow(job, show, library=path)
 
 
 def save_view_before_exit(context: Context) -> None:

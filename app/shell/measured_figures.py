@@ -15,7 +15,7 @@ from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.measurements import Figure
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
-from semblance.core.workflows.imaging import case_figures
+from semblance.core.workflows.imaging import case_annotations
 
 #: A case's row in its library, or the address of a file.
 Source = tuple[LibraryLocation | None, int | ImageAddress]
@@ -75,7 +75,7 @@ class MeasuredFigures(QObject):
         try:
             job = self._jobs.run(
                 tr("Storing the measurements"),
-                case_figures.save_figures,
+                case_annotations.save_figures,
                 library,
                 what,
                 before,

@@ -145,6 +145,8 @@ def submit_pasted_image(context: Context, image: QImage) -> None:
         context.state.location,
         pixels,
         pool=WorkerPool.READ,
+        # What is searched with later is the query, in this library or another one.
+        channel=_CHECK,
         quiet=True,
     )
     context.follow(job, lambda path: submit_query(context, Query(image=path)))

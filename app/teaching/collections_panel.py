@@ -7,13 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QKeyEvent, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QStackedWidget, QWidget
 
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import WorkerPool
+from semblance.app.shell.keys import claims
 from semblance.app.shell.last_views import LastView
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme
@@ -356,15 +357,16 @@ def change(
     context: Context, then: Callable[[Any], object], work: Callable[..., Any], *values: object
 ) -> None:
     """Run ``work``, an edit of a collection of the library with ``values``, and give its result to ``then``."""
+    library = context.state.location
     job = context.jobs.run(
         tr("Changing a collection"),
         work,
-        context.state.location,
+        library,
         *values,
         pool=WorkerPool.READ,
         quiet=True,
     )
-    context.follow(job, then)
+    context.follow(job, then, library=library)
 
 
 def _draw_place(pixmap: QPixmap, place: Box) -> None:
@@ -392,6 +394,9 @@ class _ItemList(QListWidget):
 
     def _tell(self) -> None:
         self.reordered.emit([self.item(n).data(Qt.ItemDataRole.UserRole) for n in range(self.count())])
+
+    def event(self, event: QEvent) -> bool:
+        return claims(event, "Ctrl+Return", "Ctrl+Num+Enter") or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))

@@ -53,6 +53,7 @@ class ExportCollectionDialog(Dialog):
         for ending, text in _KINDS:
             self.kind.addItem(text, ending)
         self.notes = QCheckBox(tr("Include notes and free text"))
+        self.marks = QCheckBox(tr("Draw measurements with their results"))
         self.clean_pixels = clean_pixels_box(context.settings)
         self._can_clean = self.clean_pixels.isEnabled()
         self.identified = QCheckBox(tr("Include patient identifiers"))
@@ -63,6 +64,7 @@ class ExportCollectionDialog(Dialog):
         for title, field in (
             (tr("Format"), self.kind),
             ("", self.notes),
+            ("", self.marks),
             ("", self.clean_pixels),
             ("", self.identified),
             ("", self.note),
@@ -85,6 +87,7 @@ class ExportCollectionDialog(Dialog):
             self.identified.isChecked(),
             self.notes.isChecked() and has_images,
             self.clean_pixels.isChecked() and has_images,
+            self.marks.isChecked() and has_images,
         )
 
     def export(self) -> None:
@@ -114,7 +117,8 @@ class ExportCollectionDialog(Dialog):
     def _update(self) -> None:
         """Say what the export holds and what it does not."""
         is_keys, identified = self.kind.currentData() == ".dcm", self.identified.isChecked()
-        self.notes.setEnabled(not is_keys)
+        for box in (self.notes, self.marks):
+            box.setEnabled(not is_keys)
         self.clean_pixels.setEnabled(self._can_clean and not is_keys)
         said = [_IDENTIFIED if identified else _HIDDEN]
         if is_keys:

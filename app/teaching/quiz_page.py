@@ -17,12 +17,11 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.core.language import tr, tr_n, visible
-from semblance.core.workflows.imaging import card_images
+from semblance.core.library.collections import CollectionItem
 from semblance.core.workflows.imaging.card_images import CardImage
 from semblance.core.workflows.teaching.edit_collections import ListedCollection
+from semblance.core.workflows.teaching.export_collection import item_image
 
-#: The longest side of an image in pixels.
-_LONGEST = 1024
 #: Findings to choose from, if the cases have no more.
 _MOST_CHOICES = 8
 
@@ -36,8 +35,8 @@ class QuizPage(FullPage):
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Quiz"))
         self._context = context
-        #: Row, finding and note of each case.
-        self._cases: list[tuple[int, str, str]] = []
+        #: Row, finding and item of each case.
+        self._cases: list[tuple[int, str, CollectionItem]] = []
         self._place = self.answered = self.right = 0
         self._image = QImage()
         self.image = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
@@ -75,9 +74,7 @@ class QuizPage(FullPage):
     def start(self, listed: ListedCollection) -> bool:
         """Begin with the cases of a collection in random order; whether there are any with a finding."""
         found = zip(listed.rows, listed.findings, listed.collection.items, strict=True)
-        self._cases = [
-            (row, finding, item.notes) for row, finding, item in found if row is not None and finding
-        ]
+        self._cases = [(row, finding, item) for row, finding, item in found if row is not None and finding]
         random.shuffle(self._cases)
         self._place, self.answered, self.right = -1, 0, 0
         for button in self.buttons:
@@ -94,14 +91,16 @@ class QuizPage(FullPage):
         return bool(self._cases)
 
     def _choices_of_findings(self) -> list[str]:
-        """The findings of the cases, and the most frequent others of the library: one finding alone is no question."""
+        """The findings of the cases; as one alone is no question, then the most frequent others of the library too."""
         own = {finding for _, finding, _ in self._cases}
+        if len(own) > 1:
+            return sorted(own)
         columns = self._context.state.columns
         counts = dict(zip(columns.findings, columns.finding_counts, strict=False))
         others = sorted(
             (name for name in counts if counts[name] and name not in own), key=lambda name: -counts[name]
         )
-        return sorted(own | set(others[: max(0, _MOST_CHOICES - len(own))]))
+        return sorted(own | set(others[: _MOST_CHOICES - 1]))
 
     def go_on(self) -> None:
         """Show the next case, its finding covered; after the last one begin again."""
@@ -116,12 +115,13 @@ class QuizPage(FullPage):
         self._set_answered(False)
         self._image = QImage()
         self._draw()
+        row, _, item = self._cases[self._place]
         job = self._context.jobs.run(
             tr("Opening the image"),
-            card_images.whole_image,
+            item_image,
             self._context.state.location,
-            self._cases[self._place][0],
-            _LONGEST,
+            row,
+            item,
             pool=WorkerPool.DRAW,
             channel="quiz",
             quiet=True,
@@ -130,12 +130,12 @@ class QuizPage(FullPage):
 
     def choose(self, finding: str) -> None:
         """Answer with ``finding``, or uncover the finding without an answer ("")."""
-        _, right, note = self._cases[self._place]
+        _, right, item = self._cases[self._place]
         if finding:
             self.answered += 1
             self.right += finding == right
         verdict = "" if not finding else tr("Right.") + " " if finding == right else tr("Not this one.") + " "
-        self.answer.setText(verdict + visible(right) + (f"\n\n{visible(note)}" if note else ""))
+        self.answer.setText(verdict + visible(right) + (f"\n\n{visible(item.notes)}" if item.notes else ""))
         self._set_answered(True)
         if self._place + 1 == len(self._cases):
             self.next_button.setText(tr("Begin again"))

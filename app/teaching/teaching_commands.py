@@ -56,6 +56,7 @@ class TeachingCommands(QObject):
     def read(self) -> None:
         """Read the collections of the library again."""
         if self._context.state.location is None:
+            self._context.jobs.cancel_channel("collections")
             self._show(())
             return
         job = self._context.jobs.run(

@@ -61,10 +61,9 @@ class ViewKeys:
         self._tools = {tool.key: tool.name for tool in (*tools.ALL, *tools.MEASURING)}
 
     def _tool_of(self, event: QKeyEvent) -> str | None:
-        """The tool of a key; that of M is the one that measured last."""
+        """The tool of a key."""
         shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
-        name = self._tools.get(("Shift+" if shift else "") + event.text().upper())
-        return self._view.settings.measuring_tool if name == tools.RULER else name
+        return self._tools.get(("Shift+" if shift else "") + event.text().upper())
 
     def handles(self, event: QKeyEvent) -> bool:
         """Whether the view uses a key instead of the window's shortcut."""

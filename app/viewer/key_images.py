@@ -35,7 +35,7 @@ class KeyImages(QObject):
     def _row(self) -> int | None:
         """The catalogue row of the case that is shown; ``None`` for an image from outside."""
         library, what = self._pane.source
-        is_shown = self._pane.view.image is not None and library is not None
+        is_shown = self._pane.view.image is not None and library == self._context.state.location
         return what if is_shown and isinstance(what, int) else None
 
     @property

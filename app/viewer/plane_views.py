@@ -470,7 +470,10 @@ def _slab_text(viewed: ViewedPlane, step_mm: float | None) -> str:
     """Such as ``MIP 10 mm``, with the thickness that is shown; empty for a single plane."""
     if viewed.slab is None:
         return ""
-    mode, thickness = translate(MODE_NAMES[viewed.slab.mode]), format_number(viewed.thickness, ".4g")
+    mode, thickness = (
+        translate(MODE_NAMES[viewed.slab.mode]),
+        format_number(round(viewed.thickness, 1), ".4g"),
+    )
     if step_mm is None:
         return tr("{mode} {n} planes", mode=mode, n=thickness)
     return tr("{mode} {mm} mm", mode=mode, mm=thickness)

@@ -106,8 +106,6 @@ class Pointer:
         """
         if name not in tools.NAMES:
             raise ValueError(name)
-        if name in tools.KINDS:
-            self._view.settings.store_measuring_tool(name)
         if name != self.tool:
             self.begin()
             self.tool = name

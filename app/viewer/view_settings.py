@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 
 from semblance.app.shell.settings import Settings
-from semblance.app.viewer import tools
 from semblance.app.viewer.window_level import Preset
 
 PRESETS = "presets"
@@ -14,7 +13,6 @@ MAX_PRESETS = 20
 #: Keys of the first own presets; 3 to 7 are those of computed tomography.
 _KEYS = ("8", "9", "2")
 DRAG_SPEED, WHEEL_REVERSED = "drag_speed", "wheel_reversed"
-MEASURING_TOOL = "measuring_tool"
 #: How far a drag changes window and level; 1 is 1/500 of the window a pixel.
 DRAG_SPEEDS = (0.5, 1.0, 2.0, 4.0)
 
@@ -39,17 +37,6 @@ class ViewSettings:
         """1 if the wheel turned away from the user shows an earlier slice, else -1."""
         reversed_ = self.settings is not None and self.settings.flag(WHEEL_REVERSED, default=False)
         return -1 if reversed_ else 1
-
-    @property
-    def measuring_tool(self) -> str:
-        """The tool that measured last."""
-        stored = "" if self.settings is None else self.settings.text(MEASURING_TOOL, "")
-        return stored if stored in tools.KINDS else tools.RULER
-
-    def store_measuring_tool(self, name: str) -> None:
-        """The tool ``name`` measures from now on."""
-        if self.settings is not None and name != self.measuring_tool:
-            self.settings.set_text(MEASURING_TOOL, name)
 
 
 def saved_presets(settings: Settings) -> tuple[Preset, ...]:

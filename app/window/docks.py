@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QWidget
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.theme import is_styled, theme, theme_signals
-from semblance.app.widgets.buttons import key_button
+from semblance.app.widgets.buttons import KeyTip, key_button
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.panel import Panel, PanelHeader
+from semblance.app.widgets.panel import Panel, PanelHeader, TabHeader
 from semblance.app.window.workspaces import NARROW, DockArrangement, DockLength, WorkspaceChoice
 from semblance.core.language import tr
 
@@ -29,6 +29,8 @@ ICON_BAR_WIDTH = 40
 LAYOUT_VERSION = 3
 #: The least size of a page on the whole window beside the lists, in px at text scale 1.
 _PAGE = QSize(800, 560)
+#: px that the similar cases have at least where tabs beside them can be replaced.
+_SIMILAR_CASES = 560
 #: Height of the lists in px at text scale 1, when they are opened.
 _LISTS_HEIGHT = 260
 _LISTS = "lists"
@@ -116,6 +118,11 @@ class Dock(QDockWidget):
         """Whether its header has the question mark, where the header is not the panel's own."""
         if isinstance(self._bar, _DockTitle):
             self._bar.show_help_button(shown)
+
+    def show_help_key(self, actions: Actions) -> None:
+        """Show the key of the help in the tooltip of the question mark."""
+        if isinstance(self._bar, PanelHeader | TabHeader):
+            KeyTip(self._bar.help_button, tr("Help for this panel"), actions, "help")
 
     def bring_to_front(self) -> None:
         """Show it in front of other docks in the same place."""
@@ -210,6 +217,7 @@ class DockLayout(QObject):
         for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
             dock.show_help_button(not self._workspace.plain)
+            dock.show_help_key(self._context.actions)
         # The name of its tab where docks lie over each other.
         side.header.changed.connect(lambda _tab: docks["side"].setWindowTitle(side.title))
         self._arrangement = self._fitting_arrangement()
@@ -358,7 +366,11 @@ class DockLayout(QObject):
         if "side" in widths:
             # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
             tabs = self._panels.side.header.sizeHint().width() + theme().px(4)
-            widths["side"] = max(widths["side"], tabs)
+            is_beside = any(one.dock == "side" and one.edge is not None for one in self._arrangement.places)
+            free = size.width() - sum(widths.values()) + widths["side"] - theme().px(_SIMILAR_CASES)
+            # Where the similar cases would become narrow, its combo box replaces the tabs.
+            if not is_beside or tabs <= free:
+                widths["side"] = max(widths["side"], tabs)
         heights = {name: px(one, size.height()) for name, one in self._arrangement.heights.items()}
         return {Qt.Orientation.Horizontal: widths, Qt.Orientation.Vertical: heights}
 

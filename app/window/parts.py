@@ -183,9 +183,10 @@ class WindowParts(QObject):
     ) -> None:
         """As :class:`semblance.app.shell.case_menu.CaseMenu` says."""
         state, full = self._context.state, self.full
+        header = self._context.actions.menu_text(tr("File header…"), "header")
         index = state.columns.index_of_row(case_row) if case_row >= 0 else -1
         if index < 0:
-            add_header_entry(menu, show_header)
+            add_header_entry(menu, show_header, header)
             return
         case_id = state.columns.ids[index]
         ranked = state.ranking.ranked if state.ranking is not None else ()
@@ -195,7 +196,7 @@ class WindowParts(QObject):
         menu.addAction(tr("Images of the patient"), partial(full.hang, case_row))
         search = partial(search_operations.submit_query, self._context, Query(case=case_id))
         menu.addAction(tr("Search with this case"), search)
-        add_header_entry(menu, show_header or partial(self.commands.read_header, case_row))
+        add_header_entry(menu, show_header or partial(self.commands.read_header, case_row), header)
         menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
         if state.query is None or state.query.case != case_id:
             # The query is no more or less like itself.

@@ -37,7 +37,7 @@ from semblance.app.shell.settings import RecentLibrary
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import ElidedLabel, IconLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.panel import header_button
 from semblance.core.language import tr, translate, visible
 from semblance.core.library.case_names import date_name
@@ -113,8 +113,10 @@ class StartPage(QScrollArea):
         )
         self.server_button = self._open.add_button(tr("On a server…"))
         self.server_button.clicked.connect(self.server_requested)
-        actions["demo"].changed.connect(self._show_demo_key)
-        self._show_demo_key()
+        self._help_key = _label("", "third")
+        for command in ("demo", "help"):
+            actions[command].changed.connect(self._show_keys)
+        self._show_keys()
         # Two buttons leave no space for their keys.
         for button, command in (
             (self._new.button, "new_library_folder"),
@@ -142,8 +144,10 @@ class StartPage(QScrollArea):
         theme_signals.changed.connect(self._fit)
         self._fit()
 
-    def _show_demo_key(self) -> None:
+    def _show_keys(self) -> None:
         self._demo.show_key(self._actions.key_text("demo"))
+        key = self._actions.key_text("help")
+        self._help_key.setText(tr("{key} opens help for any panel", key=key) if key else "")
 
     def show_demo_made(self, *, is_made: bool) -> None:
         """Show on the button of the demo that it is being made, or offer it.
@@ -245,9 +249,7 @@ class StartPage(QScrollArea):
         purpose.setWordWrap(True)
         #: What somebody who comes back knows.
         self._for_new = (about, glossary_link)
-        lower = hbox(spacing=16)
-        lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1)
-        lower.addWidget(glossary_link)
+        lower = fill(hbox(spacing=16), (self._help_key, 1), glossary_link)
         column = vbox(self._column, margins=(0, 24, 0, 24))
         column.addWidget(self._title)
         column.addSpacing(6)
@@ -297,16 +299,12 @@ class RecentLine(QWidget):
         for label in texts:
             lines.addWidget(label)
         lines.addStretch(1)
-        inside = hbox(self.button, spacing=12, margins=(8, 4, 12, 4))
-        inside.addWidget(self.preview)
-        inside.addLayout(lines, 1)
+        fill(hbox(self.button, spacing=12, margins=(8, 4, 12, 4)), self.preview, (lines, 1))
         for inner in self.button.findChildren(QLabel):
             inner.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.forget = header_button("close", tr("Remove {name} from this list", name=name))
         self.forget.setVisible(not exists)
-        row = hbox(self, spacing=4)
-        row.addWidget(self.button, 1)
-        row.addWidget(self.forget)
+        fill(hbox(self, spacing=4), (self.button, 1), self.forget)
         theme_signals.changed.connect(self._fit)
         self._fit()
 
@@ -327,9 +325,7 @@ class _StartCard(QFrame):
         set_look(self._title, role="outcome")
         set_look(self._text, role="second")
         self.button = QPushButton(button)
-        head = hbox(spacing=12)
-        head.addWidget(IconLabel(icon, "text", 18))
-        head.addWidget(self._title, 1)
+        head = fill(hbox(spacing=12), IconLabel(icon, "text", 18), (self._title, 1))
         foot = self._foot = hbox(spacing=8)
         foot.addWidget(self.button)
         foot.addStretch(1)
@@ -338,9 +334,7 @@ class _StartCard(QFrame):
         column = self._inside = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 14)
         column.setSpacing(14)
-        column.addLayout(head)
-        column.addWidget(self._text, 1)
-        column.addLayout(foot)
+        fill(column, head, (self._text, 1), foot)
         theme_signals.changed.connect(self._fit)
 
     def set_short(self, *, short: bool) -> None:

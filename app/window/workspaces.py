@@ -182,8 +182,8 @@ RESEARCH = Workspace(
             ),
             {
                 "library": _LIBRARY,
-                "query": DockLength(336, narrow=312),
-                "side": DockLength(328),
+                "query": DockLength(332, narrow=312),
+                "side": DockLength(320),
             },
             {"evaluation": DockLength(236, narrow=180)},
             width=1000,

@@ -212,11 +212,7 @@ def _hip_bone(film: Film) -> None:
         [(0.31, -0.16), (0.25, -0.21)],
     )
     film.bone(wing, 0.50, cortex=0.022, marrow=0.5, rounding=0.12, texture=0.12)
-    film.hollow(
-        smooth([(0.36, -0.5), (0.55, -0.68), (0.78, -0.62), (0.82, -0.45), (0.6, -0.26)]),
-        0.34,
-        0.16,
-    )
+    film.hollow(smooth([(0.36, -0.5), (0.55, -0.68), (0.78, -0.62), (0.82, -0.45), (0.6, -0.26)]), 0.34, 0.16)
     crest = path([(0.25, -0.58), (0.40, -0.735), (0.64, -0.79), (0.84, -0.69), (0.93, -0.50)])
     film.bone(tube(crest, [0.02, 0.028, 0.03, 0.03, 0.03]), 0.24, cortex=0.012, marrow=0.4)
     roof = path([(0.80, -0.075), (0.74, -0.085), (0.66, -0.08), (0.575, -0.01), (0.545, 0.1)])
@@ -226,13 +222,7 @@ def _hip_bone(film: Film) -> None:
     )
     film.line(brim, 0.010, 0.2)
     upper = path([(0.53, 0.15), (0.46, 0.145), (0.36, 0.21), (0.20, 0.29), (0.085, 0.335)])
-    film.bone(
-        tube(upper, [0.07, 0.08, 0.055, 0.05, 0.07]),
-        0.44,
-        cortex=0.018,
-        marrow=0.5,
-        texture=0.12,
-    )
+    film.bone(tube(upper, [0.07, 0.08, 0.055, 0.05, 0.07]), 0.44, cortex=0.018, marrow=0.5, texture=0.12)
     pubis = smooth([(0.028, 0.30), (0.10, 0.28), (0.14, 0.34), (0.12, 0.44), (0.06, 0.50), (0.032, 0.45)])
     film.bone(pubis, 0.40, cortex=0.014, marrow=0.5, rounding=0.05)
     lower = path(
@@ -262,9 +252,7 @@ def _pelvis_femur(film: Film) -> None:
     film.bone(upper, 0.66, cortex=0.03, marrow=0.48, rounding=0.11, texture=0.14)
     film.bone(head, 0.22, cortex=0.008, marrow=0.2, texture=0.16)
     film.bone(
-        smooth([(0.90, 0.10), (0.99, 0.12), (1.03, 0.22), (1.02, 0.34), (0.94, 0.30)]),
-        0.2,
-        marrow=0.35,
+        smooth([(0.90, 0.10), (0.99, 0.12), (1.03, 0.22), (1.02, 0.34), (0.94, 0.30)]), 0.2, marrow=0.35
     )
     film.bone(ellipse(0.795, 0.45, 0.045, 0.06, 0.3), 0.16, marrow=0.4)
     # Trabeculae along the lines of load, from the head through the neck into the shaft.
@@ -403,11 +391,7 @@ def _face(film: Film) -> None:
     film.air(nose, 0.25, 0.04)
     film.line(path([(0.0, 0.03), (rng.normal(0, 0.012), 0.2), (0.0, 0.38)]), 0.008, 0.4)
     for _ in film.sides():
-        film.line(
-            path([(0.075, 0.2), (0.045, 0.24), (0.06, 0.30), (0.08, 0.33)]),
-            0.012,
-            0.22,
-        )
+        film.line(path([(0.075, 0.2), (0.045, 0.24), (0.06, 0.30), (0.08, 0.33)]), 0.012, 0.22)
     film.hollow(ellipse(0.0, 0.06, 0.05, 0.05), 0.25, 0.03)
 
 

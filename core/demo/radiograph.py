@@ -49,10 +49,7 @@ def random_position(
 ) -> AnatomyToPixels:
     """A random pose in which anatomical y of -1..1 about fills the height at ``zoom`` 1."""
     height, width = shape
-    centre = (
-        width * (0.5 + float(rng.normal(0, shift))),
-        height * (0.5 + float(rng.normal(0, shift))),
-    )
+    centre = (width * (0.5 + float(rng.normal(0, shift))), height * (0.5 + float(rng.normal(0, shift))))
     warp = np.array(
         [rng.normal(0, 2.2, 2), rng.uniform(0, 6.28, 2), rng.normal(0, 2.2, 2), rng.normal(0, 0.02, 2)]
     )

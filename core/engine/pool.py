@@ -343,11 +343,7 @@ class Engine:
     """
 
     def __init__(
-        self,
-        workers: int | None = None,
-        *,
-        niceness: int = 10,
-        after: Callable[[], object] | None = None,
+        self, workers: int | None = None, *, niceness: int = 10, after: Callable[[], object] | None = None
     ) -> None:
         self.workers = workers or default_workers()
         self._niceness, self._after = niceness, after

@@ -35,13 +35,18 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BL
 
 
 def limit_threads() -> None:
-    """One BLAS thread in this process and its children, and few of zarr's; call before these are loaded.
+    """One BLAS thread in this process and its children, and few of zarr's; call before zarr is loaded.
 
     Small eigenproblems run over a hundred times slower when two threads share a busy two-core machine.
     """
     for name in _ONE_THREAD:
         os.environ[name] = "1"
     os.environ[_ZARR_THREADS] = "2"
+    if "numpy" in sys.modules:
+        from threadpoolctl import threadpool_limits
+
+        # What is loaded already has read the environment.
+        threadpool_limits(1)
 
 
 @dataclass(frozen=True)

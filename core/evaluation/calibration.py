@@ -446,9 +446,7 @@ def calibrate(
         perfect=perfect_error(cross_fitted, seed=seed),
         bins=reliability(cross_fitted, truth),
         table=_table(table, method, max_voters, seed),
-        cases=tuple(
-            zip(held_out.rows[voted].tolist(), cross_fitted.tolist(), truth.tolist(), strict=True),
-        ),
+        cases=tuple(zip(held_out.rows[voted].tolist(), cross_fitted.tolist(), truth.tolist(), strict=True)),
     )
 
 

@@ -205,10 +205,6 @@ class MetricScores(JsonDocument):
             ) from problem
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
 def stored_scores(scores: Mapping[str, Any] | None) -> MetricScores | None:
     """The ``scores`` that a library keeps of a metric; ``None`` if there are none that can be read."""
     try:
@@ -310,12 +306,7 @@ def score_rankings(
 
 
 def accuracy_after_steps(
-    distance: Distance,
-    rows: Matrix,
-    findings: Rows,
-    patients: Rows | None,
-    lesions: Rows | None,
-    k: int = 10,
+    distance: Distance, rows: Matrix, findings: Rows, patients: Rows | None, lesions: Rows | None, k: int = 10
 ) -> float | None:
     """Retrieval accuracy @ ``k`` inside rows (n, m) after the steps: a point of the training curve."""
     distances = distances_after_steps(distance, rows, rows, lesions)

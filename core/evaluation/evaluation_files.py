@@ -21,6 +21,7 @@ from semblance.core.evaluation.result import NamedSplit, SplitQueries
 from semblance.core.evaluation.split_file import HEADER, PART_WORDS
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
+from semblance.core.plugins import used_plugins
 from semblance.core.version import DISTRIBUTION, program_commit, program_version
 
 SCORES, QUERIES, SPLITS, CONFIG, METHODS = (
@@ -61,9 +62,14 @@ def write_parts(path: Path, parts: Iterable[str], check_cancelled: Callable[[], 
     return digest.hexdigest()
 
 
-def program_json() -> dict[str, str | None]:
-    """Name, version and commit of the program."""
-    return {"name": DISTRIBUTION, "version": program_version(), "commit": program_commit() or None}
+def program_json(used: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Name, version and commit of the program, and the plug-ins among what was ``used``, by kind and name."""
+    return {
+        "name": DISTRIBUTION,
+        "version": program_version(),
+        "commit": program_commit() or None,
+        "plugins": [one.to_json() for one in used_plugins(used)],
+    }
 
 
 def t_quantiles(counts: Iterable[int]) -> dict[str, float]:
@@ -145,7 +151,8 @@ def queries_csv(
     columns after those of :data:`QUERY_HEADER`, ``before``: cells that begin every line."""
     validation = {(one.repeat, one.fold): set(one.split.validation.tolist()) for one in splits}
     for one in queries:
-        lines = _query_lines(one, cases, validation[one.repeat, one.fold], more)
+        # Regions that search by place are in no split, because nothing is fitted.
+        lines = _query_lines(one, cases, validation.get((one.repeat, one.fold), set()), more)
         yield csv_lines((*before, *line) for line in lines)
 
 
@@ -155,10 +162,7 @@ def more_columns(queries: Iterable[SplitQueries]) -> list[str]:
 
 
 def _query_lines(
-    one: SplitQueries,
-    cases: CaseCells,
-    validation: set[int],
-    more: Sequence[str],
+    one: SplitQueries, cases: CaseCells, validation: set[int], more: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     records = one.records
     columns = [_column(records, name) for name in more]
@@ -223,12 +227,16 @@ FORMULAS = {
     "chosen": "scores without @k of the protocols online and ccml are at the k that 'chosen' names",
     "medmnist": "acc@1: hits at 1; mmv@5 and knn_accuracy@11: share of queries whose estimate at k is their finding; "
     "map@5: sum of the precision at each hit among five / number of hits, 0 without a hit",
+    "region": "scores of each repeat are means over its queries of all folds; place_in_region, "
+    "place_in_region@10 and place_in_region_chance: means of their columns; intervals: unit and seed as in "
+    "interval_of_one_split, with the seed of the evaluation, over the means of each query over the repeats",
+    "residual_precision@20:N": "mean of the column of that name; gain@20:N: less that of :no_feedback",
 }
 COLUMNS = {
     "hits": "how many of the first k cases have the query's finding; equally near cases count in expectation",
     "nearest_ids": "the first k cases, nearest first, of those that 'searched' names: the other tested cases without "
-    "those of the query's patient, or the training cases; equally near ones in the order of the data; ';' in an id is "
-    "%3B",
+    "those of the query's patient, the training cases, or all cases without those of the query's patient; equally near "
+    "ones in the order of the data; ';' in an id is %3B",
     "answers": "k, or the number of cases that can be ranked where that is smaller",
     "votes": "share of each of 'findings' among the k nearest training cases",
     "estimate": "the finding with the largest share of votes; of equal ones that whose first case is nearer",

@@ -35,7 +35,8 @@ class QueryRecords:
     """Queries ``rows`` (q,) of the data, at each of ``k`` (K,) nearest cases.
 
     ``searched``: the cases that are ranked, :data:`TESTED` (leave-one-out inside the tested part), :data:`TRAINING` or
-    :data:`ALL`. ``hits`` (q, K): how many of the first k have the query's finding, expected over the order of cases
+    :data:`ALL`.
+    ``hits`` (q, K): how many of the first k have the query's finding, expected over the order of cases
     that are equally near. ``answers`` (q, K): k, or the number of cases that can be ranked where that is smaller.
     ``nearest`` (q, largest k): rows of the data, cases equally near in the order of the data, -1 beyond the last.
     ``votes`` (q, K, c): share of each finding among the k nearest training cases, and ``estimate`` (q, K): the number

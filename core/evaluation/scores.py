@@ -170,11 +170,7 @@ def answering_cases(findings: Rows, units: Rows, lesions: Rows | None = None) ->
 
 
 def accuracy_scores(
-    per_query: Matrix,
-    findings: Rows,
-    patients: Rows | None,
-    lesions: Rows | None,
-    reported_k: Sequence[int],
+    per_query: Matrix, findings: Rows, patients: Rows | None, lesions: Rows | None, reported_k: Sequence[int]
 ) -> dict[str, float]:
     """The means of retrieval accuracy ``per_query`` (q, K) inside one set, at each k of ``reported_k`` that there is.
 

@@ -160,11 +160,7 @@ class SearchRankings:
 
 
 def search_rankings(
-    gallery: Gallery,
-    queries: Rows,
-    k: int,
-    *,
-    reporter: Reporter = SILENT,
+    gallery: Gallery, queries: Rows, k: int, *, reporter: Reporter = SILENT
 ) -> SearchRankings:
     """The first ``k`` ranks of a search with each of ``queries`` (q,), rows of ``gallery`` with a finding."""
     nearest = np.full((len(queries), k), -1, dtype=np.intp)

@@ -15,7 +15,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import HoldOut, patient_codes
@@ -204,10 +203,6 @@ class SplitTable:
             for key in ("fold", "repeat")
         )
         return cls(tuple(ids), tuple(parts), folds, repeats, source)
-
-    def to_csv(self) -> str:
-        """The rows as a file that :meth:`read` reads."""
-        return csv_text(HEADER, zip(self.case_ids, self.parts, self.folds, self.repeats, strict=True))
 
     def matched(self, known: Mapping[str, str], names: Iterable[str]) -> SplitTable:
         """The rows of the cases ``names``, by the ids that these have.

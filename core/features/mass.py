@@ -43,10 +43,7 @@ FEATURES: tuple[FeatureDefinition, ...] = (
     FeatureDefinition("Radial crossings", _RADIAL, "", "how often r_i crosses m by more than 2 % of m"),
     FeatureDefinition("Radial roughness", _RADIAL, "", "sum of |r_i - r_(i+1)|"),
     FeatureDefinition(
-        "Fourier factor",
-        _MARGIN,
-        "",
-        "1 - sum(|Z_k| / |k|) / sum |Z_k|, Z the outline's Fourier descriptors",
+        "Fourier factor", _MARGIN, "", "1 - sum(|Z_k| / |k|) / sum |Z_k|, Z the outline's Fourier descriptors"
     ),
     FeatureDefinition(
         "Spiculation at the margin",
@@ -58,10 +55,7 @@ FEATURES: tuple[FeatureDefinition, ...] = (
     FeatureDefinition("Spiculation around", _MARGIN, "", "the same in the surround"),
     FeatureDefinition("Sharpness", _MARGIN, "1/mm or 1/px", "mean step of g across the outline, inwards"),
     FeatureDefinition(
-        "Sharpness variation",
-        _MARGIN,
-        "",
-        "deviation of that step / (its mean size + 0.001 per pixel)",
+        "Sharpness variation", _MARGIN, "", "deviation of that step / (its mean size + 0.001 per pixel)"
     ),
     FeatureDefinition("Contrast", _CONTRAST, "", "mean g inside - mean g around"),
     FeatureDefinition(
@@ -78,10 +72,7 @@ FEATURES: tuple[FeatureDefinition, ...] = (
     FeatureDefinition("Texture around", _TEXTURE, "1/mm or 1/px", "mean |dg| in the surround"),
     FeatureDefinition("Entropy inside", _TEXTURE, "bit", "entropy of g in the mass in 32 bins over 0..1"),
     FeatureDefinition(
-        "Breast area",
-        _BREAST,
-        "mm² or px²",
-        "the largest part above a tenth of the 99th percentile of g",
+        "Breast area", _BREAST, "mm² or px²", "the largest part above a tenth of the 99th percentile of g"
     ),
     FeatureDefinition("Breast density", _BREAST, "", "share of it above Otsu's threshold of its grey"),
     FeatureDefinition("Breast mean", _BREAST, "", "mean of g in the breast"),
@@ -96,10 +87,7 @@ FEATURES: tuple[FeatureDefinition, ...] = (
         "mean difference of g from its mean over 1/64 of the image's side",
     ),
     FeatureDefinition(
-        "Breast fluctuation, coarse",
-        _BREAST,
-        "",
-        "deviation of the mean of g over 1/8 of the image's side",
+        "Breast fluctuation, coarse", _BREAST, "", "deviation of the mean of g over 1/8 of the image's side"
     ),
 )
 

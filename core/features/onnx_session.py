@@ -264,8 +264,7 @@ class Session:
                     "The encoder '{model}' takes {fixed} images at a time.", model=self._model, fixed=fixed
                 ),
                 tr_lazy(
-                    "Export it with any number of them, or at most {most_images}.",
-                    most_images=_MOST_IMAGES,
+                    "Export it with any number of them, or at most {most_images}.", most_images=_MOST_IMAGES
                 ),
             )
         return one.name, _TYPES[one.type], fixed

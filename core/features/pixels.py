@@ -40,8 +40,7 @@ class Raw(Extractor):
         """
         raise BadInput(
             tr_lazy(
-                "Raw features come with a table, and {image} is an image.",
-                image=image.name or "this case",
+                "Raw features come with a table, and {image} is an image.", image=image.name or "this case"
             ),
             "Choose another extractor for images, gabor for instance.",
         )

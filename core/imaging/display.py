@@ -95,11 +95,7 @@ class DisplayImage:
 
 
 def display_image(
-    image: Image,
-    *,
-    max_bytes: int = MAX_BYTES,
-    like: DisplayImage | None = None,
-    smallest: int = SMALLEST,
+    image: Image, *, max_bytes: int = MAX_BYTES, like: DisplayImage | None = None, smallest: int = SMALLEST
 ) -> DisplayImage:
     """Make ``image`` ready for a viewer; call it in a worker, it looks at every pixel.
 

@@ -1,17 +1,21 @@
-"""Measured figures drawn on a picture for a report or an export, each with its number."""
+"""Measured figures drawn on a picture for a report or an export, each with its number or results."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semblance.core.imaging.measurements import Figure, Point
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from semblance.core.imaging.region import Region
+
+if TYPE_CHECKING:
+    from PIL import Image as PILImage
 
 _LINE, _CASING = (255, 255, 255), (16, 16, 18)
 #: Pixels of the longest side of a picture that is drawn on, at least.
@@ -20,20 +24,34 @@ _SMALLEST = 400
 _CORNERS = 72
 
 
-def drawn_figures(encoded: bytes, figures: Sequence[Figure], width: int, height: int) -> bytes:
+def drawn_figures(
+    encoded: bytes, figures: Sequence[Figure], width: int, height: int, labels: Sequence[str] = ()
+) -> bytes:
     """PNG bytes of the PNG or JPEG ``encoded``, which shows all of an image of ``width`` x ``height`` pixels, with the
-    outlines of ``figures`` and their numbers from 1. A small picture is enlarged."""
+    outlines of ``figures`` and their ``labels``, else their numbers from 1. A small picture is enlarged."""
     from PIL import Image as PILImage
-    from PIL import ImageDraw, ImageFont
 
     with PILImage.open(io.BytesIO(encoded)) as opened:
-        picture = opened.convert("RGB")
+        numbers = [str(number) for number in range(1, len(figures) + 1)]
+        picture = draw_figures(opened.convert("RGB"), figures, width, height, labels or numbers)
+    out = io.BytesIO()
+    picture.save(out, "PNG")
+    return out.getvalue()
+
+
+def draw_figures(
+    picture: PILImage.Image, figures: Sequence[Figure], width: int, height: int, labels: Sequence[str]
+) -> PILImage.Image:
+    """The RGB ``picture``, which shows all of an image of ``width`` x ``height`` pixels, with the outlines of
+    ``figures`` and beside each its label, which may have several lines. A small picture is enlarged. No label covers
+    another while there is space."""
+    import matplotlib
+    from PIL import Image, ImageDraw, ImageFont
+
     if max(picture.size) < _SMALLEST:
-        # Numbers and lines would cover a smaller one.
+        # Labels and lines would cover a smaller one.
         factor = -(-_SMALLEST // max(picture.size))
-        picture = picture.resize(
-            (factor * picture.width, factor * picture.height), PILImage.Resampling.NEAREST
-        )
+        picture = picture.resize((factor * picture.width, factor * picture.height), Image.Resampling.NEAREST)
     across, down = picture.width / width, picture.height / height
     thick = max(1, round(max(picture.size) / 300))
     drawing: Any = ImageDraw.Draw(picture)
@@ -42,15 +60,22 @@ def drawn_figures(encoded: bytes, figures: Sequence[Figure], width: int, height:
         for lines in paths:
             for line in lines:
                 drawing.line(line, fill=shade, width=wide, joint="curve")
-    size = max(12, round(max(picture.size) / 32))
-    font = ImageFont.load_default(size)
-    for number, lines in enumerate(paths, 1):
+    # Pillow's own font lacks superscripts and the minus sign.
+    file = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
+    font = ImageFont.truetype(str(file), max(12, round(max(picture.size) / 45)))
+    taken: list[tuple[float, float, float, float]] = []
+    for lines, label in zip(paths, labels, strict=True):
         x, y = max((point for line in lines for point in line), key=lambda point: (point[0], -point[1]))
-        at = min(x + 4, picture.width - size), min(max(y - size, 0), picture.height - size)
-        drawing.text(at, str(number), fill=_LINE, font=font, stroke_width=2, stroke_fill=_CASING)
-    out = io.BytesIO()
-    picture.save(out, "PNG")
-    return out.getvalue()
+        _, _, wide, high = drawing.multiline_textbbox((0, 0), label, font=font)
+        left = max(0, min(x + 4, picture.width - wide))
+        top = max(0, min(y - font.size, picture.height - high))
+        for box in sorted(taken, key=lambda one: one[1]):
+            if left < box[2] and box[0] < left + wide and top < box[3] and box[1] < top + high:
+                top = box[3]
+        top = max(0, min(top, picture.height - high))
+        taken.append((left, top, left + wide, top + high))
+        drawing.multiline_text((left, top), label, fill=_LINE, font=font, stroke_width=2, stroke_fill=_CASING)
+    return picture
 
 
 def lines_of(figure: Figure) -> list[list[Point]]:

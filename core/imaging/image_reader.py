@@ -24,13 +24,12 @@ from semblance.core.imaging.raster import decode, unit_range
 from semblance.core.imaging.region import Region, shown_slice
 from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
-from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
 from semblance.core.imaging.tiff_volumes import TiffVolumes, open_tiff_volumes
 from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.imaging.volume_files import VolumeFile, open_volume_file, volume_format
 from semblance.core.imaging.zip_archive import ZipArchive, open_regular_file, read_file
 from semblance.core.language import tr_lazy
-from semblance.core.limits import MAX_ARRAY_BYTES, MAX_PIXELS
+from semblance.core.limits import MAX_ARRAY_BYTES
 
 _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]
@@ -43,8 +42,7 @@ class ImageReader:
     each other, reading one after the other.
     """
 
-    def __init__(self, max_pixels: int = MAX_PIXELS) -> None:
-        self.max_pixels = max_pixels
+    def __init__(self) -> None:
         self._lock = threading.RLock()
         self._packages: OrderedDict[Path, tuple[_Stamp, ZipArchive]] = OrderedDict()
         self._array_files: OrderedDict[tuple[Path, str], tuple[_Stamp, ArrayFile]] = OrderedDict()
@@ -117,12 +115,12 @@ class ImageReader:
         """
         if sniff(data[:HEAD_BYTES]) == DICOM:
             return self._frame_of(io.BytesIO(data), address, region)
-        return decode(data, str(address), frame=address.frame, max_pixels=self.max_pixels)
+        return decode(data, str(address), frame=address.frame)
 
     def _frame_of(self, file: BinaryIO, address: ImageAddress, region: Region | None) -> Image:
         from semblance.core.imaging.dicom.images import DicomImages
 
-        images = DicomImages(file, str(address), self.max_pixels)
+        images = DicomImages(file, str(address))
         if address.frame is None:
             return images.image(images.order[shown_slice(len(images), region)])
         return images.image(address.frame)
@@ -188,7 +186,7 @@ class ImageReader:
                 return False
             from semblance.core.imaging.dicom.images import DicomImages
 
-            return len(DicomImages(file, str(address), self.max_pixels)) > 1
+            return len(DicomImages(file, str(address))) > 1
 
     def stack(self, address: ImageAddress) -> Stack:
         """The volume at ``address``, whose slices are read on demand through this reader.
@@ -299,7 +297,7 @@ class ImageReader:
     def _stack_of_frames(self, address: ImageAddress, frames: Sequence[int] = ()) -> Stack:
         from semblance.core.imaging.dicom.images import DicomStack
 
-        return DicomStack(self._opened(address), str(address), self.max_pixels, frames)
+        return DicomStack(self._opened(address), str(address), frames)
 
     def _stack_of_files(self, address: ImageAddress) -> Stack:
         stack = FileStack(address, self.open)
@@ -338,23 +336,6 @@ class ImageReader:
                 return None
             header = open_dicom(file, str(address), PLANE_TAGS).dataset
         return slice_plane(header, address.frame or 0)
-
-    def inspect(self, address: ImageAddress, longest: int = LONGEST) -> ImageFacts:
-        """Size and thumbnail of the image, which is decoded completely; of a volume its middle slice.
-
-        Raises:
-            BadInput: as :meth:`open`.
-        """
-        if address.slices or self.is_stack(address) or self.volume_file(address) is not None:
-            return inspect_image(self.open(address), longest)
-        with self.dicom_file(address) as file:
-            if file is not None:
-                return inspect_image(self._frame_of(file, address, None), longest)
-        with self._lock:
-            found = self._bytes_or_array(address)
-        if isinstance(found, bytes):
-            return inspect(found, str(address), longest, frame=address.frame, max_pixels=self.max_pixels)
-        return inspect_image(image_of(found, str(address)), longest)
 
     def array_file(self, address: ImageAddress) -> ArrayFile:
         """The arrays of an .npz on disk (``member`` empty) or within a zip (``member`` its entry).

@@ -34,7 +34,7 @@ from semblance.core.imaging.formats import HEAD_BYTES, READABLE, foreign_format,
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
 from semblance.core.language import tr_lazy
-from semblance.core.limits import MAX_PIXELS, check_pixels
+from semblance.core.limits import check_pixels
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
@@ -115,13 +115,13 @@ class DecodedFile:
     white: float = 255.0
 
 
-def decode(data: bytes, name: str, *, frame: int | None = None, max_pixels: int = MAX_PIXELS) -> Image:
+def decode(data: bytes, name: str, *, frame: int | None = None) -> Image:
     """The image in the bytes of a file; ``name`` is what messages call it, ``frame`` a page from 0.
 
     Raises:
         BadInput: empty, not an image, too large, damaged, cut off, or several images in one.
     """
-    loaded = load(data, name, frame=frame, max_pixels=max_pixels)
+    loaded = load(data, name, frame=frame)
     if loaded.deep is not None:
         return Image(loaded.deep, loaded.white, name)
     return Image(np.asarray(loaded.image, dtype=np.uint8), 255.0, name)
@@ -135,7 +135,7 @@ def size_of(data: bytes, name: str) -> tuple[str, int, int]:
     """
     with _decoder_errors(name):
         image = _open_image(data, name)
-        _check_size(image, name, MAX_PIXELS, len(data))
+        _check_size(image, name, len(data))
         return image.format or "", image.width, image.height
 
 
@@ -148,7 +148,7 @@ def upright_size(data: bytes, name: str) -> tuple[int, int, bool]:
     """
     with _decoder_errors(name):
         image = _open_image(data, name)
-        _check_size(image, name, MAX_PIXELS, len(data))
+        _check_size(image, name, len(data))
         if _transposition(image) in _SIDEWAYS:
             return image.height, image.width, True
         return image.width, image.height, False
@@ -164,14 +164,7 @@ def page_count(data: bytes, name: str) -> int:
         return int(getattr(_open_image(data, name), "n_frames", 1))
 
 
-def load(
-    data: bytes,
-    name: str,
-    *,
-    frame: int | None = None,
-    max_pixels: int = MAX_PIXELS,
-    at_least: int | None = None,
-) -> DecodedFile:
+def load(data: bytes, name: str, *, frame: int | None = None, at_least: int | None = None) -> DecodedFile:
     """Decode completely. With ``at_least`` a JPEG may come out smaller, but no side below that many pixels
     unless it was before; the whole file is read all the same, so damage is found.
 
@@ -181,7 +174,7 @@ def load(
     with _decoder_errors(name):
         pil_image = _open_image(data, name)
         _select(pil_image, name, frame)
-        _check_size(pil_image, name, max_pixels, len(data))
+        _check_size(pil_image, name, len(data))
         width, height = pil_image.size
         if at_least is not None and pil_image.format == "JPEG":
             longest = max(width, height)
@@ -282,14 +275,14 @@ def _open_image(data: bytes, name: str) -> ImageFile.ImageFile:
     return pil_image
 
 
-def _check_size(image: PILImage.Image, name: str, max_pixels: int, file_bytes: int) -> None:
+def _check_size(image: PILImage.Image, name: str, file_bytes: int) -> None:
     width, height = image.size
     if width < 1 or height < 1:
         raise BadInput(
             tr_lazy("'{name}' has no pixels ({width} x {height}).", name=name, width=width, height=height),
             COPY_AGAIN,
         )
-    check_pixels(width, height, name, file_bytes, max_pixels)
+    check_pixels(width, height, name, file_bytes)
 
 
 def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Polygon
-from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 
 Floats = npt.NDArray[np.float64]
@@ -71,10 +70,7 @@ def sample_rays(plane: Floats, centre: tuple[float, float], axes: tuple[float, f
 
 
 def best_contour(
-    rays: Floats,
-    bright: bool,
-    weights: ContourWeights,
-    farthest: Floats | None = None,
+    rays: Floats, bright: bool, weights: ContourWeights, farthest: Floats | None = None
 ) -> Contour:
     """The closed contour of least cost through ``rays``; ``bright``: the mass is brighter than its surroundings.
 
@@ -157,9 +153,6 @@ def _spread(values: Floats, line: npt.NDArray[np.intp], inside: float, outside: 
     return float(np.sqrt(np.mean((values - np.where(within, inside, outside)) ** 2))) + 1e-6
 
 
-Method = Literal["radial", "walker"]
-Polarity = Literal["auto", "bright", "dark"]
-
 #: Approximate longest side of the working image; larger parts are reduced by averaging blocks.
 WORKING = 256
 #: Expected radii that a click tries, as shares of the image's shorter side.
@@ -184,11 +177,6 @@ LARGER = 0.3
 #: Deviation, in directions of the line, of the smoothing of its radii.
 _ROUNDED = 1.0
 
-# The random walker: seeds within and beyond these multiples of the radial line, and how much a step of grey
-# stops it.
-_WITHIN, _BEYOND, _STOPS = 0.5, 1.4, 300.0
-_TOLERANCE = 1e-3
-
 
 @dataclass(frozen=True)
 class _FoundContour:
@@ -204,11 +192,11 @@ class _FoundContour:
         size = math.sqrt(self.axes[0] * self.axes[1])
         return float(self.line.edge * max(self.line.contrast, 0.0) * size**LARGER)
 
-    def corners(self, times: float = 1.0) -> Floats:
-        """(n, 2) corners (x, y), from the image's corner, of the line drawn ``times`` as far out."""
+    def corners(self) -> Floats:
+        """(n, 2) corners (x, y), from the image's corner."""
         from scipy import ndimage
 
-        rounded = times * ndimage.gaussian_filter1d(self.line.radii, _ROUNDED, mode="wrap")
+        rounded = ndimage.gaussian_filter1d(self.line.radii, _ROUNDED, mode="wrap")
         turn = angles()
         x = self.centre[0] + 0.5 + self.axes[0] * rounded * np.cos(turn)
         y = self.centre[1] + 0.5 + self.axes[1] * rounded * np.sin(turn)
@@ -219,26 +207,12 @@ class NoOutline(BadInput):
     """There is no outline at the requested position."""
 
 
-def segment_at(
-    image: Image,
-    x: float,
-    y: float,
-    *,
-    radius: float | None = None,
-    method: Method = "radial",
-    polarity: Polarity = "auto",
-    clear: bool = False,
-) -> Region:
-    """The mass around the pixel (``x``, ``y``).
+def segment_at(image: Image, x: float, y: float, *, clear: bool = False) -> Region:
+    """The mass around the pixel (``x``, ``y``), brighter or darker than its surroundings.
 
-    ``radius``: its expected radius in pixels; ``None`` tries six and keeps the clearest line: small ones
-    where wide black margins indicate a whole mammogram, larger ones elsewhere.
-    ``polarity``: whether the mass is brighter or darker than its surroundings; ``auto`` tries both.
-    ``method``: ``radial``, a smooth closed line that every ray from the click meets once
-    (:mod:`semblance.core.imaging.segmentation`), or ``walker``, the random walker of L. Grady, IEEE PAMI
-    28(11), 2006, started from that line, which can take any shape.
-
-    ``clear``: only a line that separates two greys is accepted.
+    A smooth closed line that every ray from the click meets once. Of six radii the clearest line counts: small ones
+    where wide black margins indicate a whole mammogram, larger ones elsewhere. ``clear``: only a line that separates
+    two greys is accepted.
 
     Never empty, the same for the same image, and quick whatever the image's size: about :data:`WORKING` x
     :data:`WORKING` pixels are examined for each radius.
@@ -246,7 +220,6 @@ def segment_at(
     Raises:
         BadInput: the click lies outside the image.
         NoOutline: ``clear``, and no line separates two greys.
-        BadArguments: ``radius`` is not above 0.
     """
     if not (0 <= x < image.width and 0 <= y < image.height):
         raise BadInput(
@@ -259,32 +232,20 @@ def segment_at(
             ),
             "Click on the mass.",
         )
-    if radius is not None and not 0 < radius < math.inf:
-        raise BadArguments(
-            tr_lazy("The radius {radius:g} is not above 0.", radius=radius),
-            "Give the expected radius in pixels.",
-        )
-    shorter = min(image.width, image.height)
-    shares = WHOLE_BREAST_RADII if radius is None and _is_whole_breast(image) else CLICK_RADII
-    tried = [radius] if radius is not None else [share * shorter for share in shares]
-    found = [
-        _best_contour_around(image, (x, y), (max(size, 1.0),) * 2, CLICK, polarity, None) for size in tried
-    ]
+    shares = WHOLE_BREAST_RADII if _is_whole_breast(image) else CLICK_RADII
+    tried = [max(share * min(image.width, image.height), 1.0) for share in shares]
+    found = [_best_contour_around(image, (x, y), (radius, radius), CLICK, None) for radius in tried]
     best = max(found, key=lambda one: one.clarity)
     if clear and (best.line.contrast < LEAST_CONTRAST or best.line.edge < LEAST_EDGE):
         raise NoOutline(
             tr_lazy("The grey inside and outside hardly differs here."),
             "Click on the middle of the mass, or drag a rectangle around it.",
         )
-    return _to_region(image, best, method, None)
+    return _to_region(image, best, None)
 
 
-def segment_in(
-    image: Image, region: Region, *, method: Method = "radial", polarity: Polarity = "auto"
-) -> Region:
+def segment_in(image: Image, region: Region) -> Region:
     """The mass inside the rectangle of ``region``; no part of it is outside.
-
-    Other arguments as for :func:`segment_at`.
 
     Raises:
         BadInput: the region lies outside the image.
@@ -294,8 +255,8 @@ def segment_in(
     axes = (max(FILLED * box.width / 2, 1.0), max(FILLED * box.height / 2, 1.0))
     turn = angles()
     farthest = 1 / (FILLED * np.maximum(np.abs(np.cos(turn)), np.abs(np.sin(turn))))
-    found = _best_contour_around(image, centre, axes, BOX, polarity, farthest)
-    return _to_region(image, found, method, box)
+    found = _best_contour_around(image, centre, axes, BOX, farthest)
+    return _to_region(image, found, box)
 
 
 def _is_whole_breast(image: Image) -> bool:
@@ -309,7 +270,6 @@ def _best_contour_around(
     centre: tuple[float, float],
     axes: tuple[float, float],
     weights: ContourWeights,
-    polarity: Polarity,
     farthest: Floats | None,
 ) -> _FoundContour:
     """The clearest line around ``centre``, bright or dark."""
@@ -322,8 +282,7 @@ def _best_contour_around(
     shift = (block - 1) / 2
     inside = ((centre[0] - left - shift) / block, (centre[1] - top - shift) / block)
     rays = sample_rays(smooth, inside, (axes[0] / block, axes[1] / block))
-    brights = {"auto": (True, False), "bright": (True,), "dark": (False,)}[polarity]
-    lines = [best_contour(rays, bright, weights, farthest) for bright in brights]
+    lines = [best_contour(rays, bright, weights, farthest) for bright in (True, False)]
     return _FoundContour(centre, axes, max(lines, key=lambda line: line.edge))
 
 
@@ -360,15 +319,9 @@ def _blocks(middle: float, far: float, block: int) -> tuple[int, int]:
     return (halves - number * block + (halves - number) % 2) // 2, number
 
 
-def _to_region(image: Image, found: _FoundContour, method: Method, within: Region | None) -> Region:
-    """The line, or the random walker's result from it, as a region inside ``within`` and the image."""
+def _to_region(image: Image, found: _FoundContour, within: Region | None) -> Region:
+    """The line as a region inside ``within`` and the image."""
     corners = found.corners()
-    if method == "walker":
-        mask = _random_walk(image, found)
-        if within is not None:
-            mask &= Region(within.x, within.y, within.width, within.height).mask(*mask.shape)
-        if mask.any():
-            return region_of_mask(mask)
     part = within or Region(0, 0, image.width, image.height)
     low, high = (part.x, part.y), (part.x + part.width, part.y + part.height)
     corners = np.clip(corners, low, high)
@@ -381,33 +334,3 @@ def _to_region(image: Image, found: _FoundContour, method: Method, within: Regio
     # So small a line meets no pixel's middle.
     x, y = (int(min(max(value + 0.5, 0), side - 1)) for value, side in zip(found.centre, high, strict=True))
     return Region(x, y, 1, 1)
-
-
-def _random_walk(image: Image, found: _FoundContour) -> npt.NDArray[np.bool_]:
-    """(h, w) of the image: the random walker's mass between seeds inside and outside the line."""
-    from scipy import ndimage
-    from skimage.segmentation import random_walker
-
-    plane, (left, top), block = _cut_out(image, found.centre, max(found.axes))
-    inner, outer = (
-        Polygon(tuple(map(tuple, (found.corners(times) - (left, top)) / block))).mask(*plane.shape)
-        for times in (_WITHIN, _BEYOND)
-    )
-    middle = (int(found.centre[1] - top) // block, int(found.centre[0] - left) // block)
-    inner[middle] = True
-    mass = inner
-    contrast = float(plane.std())
-    if contrast > 0 and not outer.all() and (outer & ~inner).any():
-        seeds = np.where(inner, 1, np.where(outer, 0, 2))
-        labels = random_walker(
-            plane / contrast, seeds, beta=_STOPS, mode="cg_j", tol=_TOLERANCE, prob_tol=1e6
-        )
-        parts, _ = ndimage.label(ndimage.binary_fill_holes(labels == 1))
-        mass = parts == parts[middle]
-    out = np.zeros((image.height, image.width), dtype=np.bool_)
-    large = np.repeat(np.repeat(mass, block, axis=0), block, axis=1)
-    smooth = ndimage.gaussian_filter(large.astype(np.float32), max(1.0, block)) > 0.5
-    x0, y0 = max(left, 0), max(top, 0)
-    inside = smooth[y0 - top : image.height - top, x0 - left : image.width - left]
-    out[y0 : y0 + inside.shape[0], x0 : x0 + inside.shape[1]] = inside
-    return out

@@ -17,7 +17,6 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.raster import load
 from semblance.core.imaging.region import Box, Region
 from semblance.core.imaging.shown_range import shown_bytes
-from semblance.core.limits import MAX_PIXELS
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
@@ -94,13 +93,11 @@ _QUALITY = 85
 
 @dataclass(frozen=True)
 class ImageFacts:
-    """The properties of an image for the catalogue: upright size in pixels, 1 or 3 channels, 8, 16 or 32 bits per
-    channel, and a JPEG thumbnail with its longest side at most :data:`LONGEST`."""
+    """The properties of an image for the catalogue: upright size in pixels, and a JPEG thumbnail with its longest side
+    at most :data:`LONGEST`."""
 
     width: int
     height: int
-    channels: int
-    bits: int
     thumbnail: bytes
 
 
@@ -111,36 +108,19 @@ def thumbnail(image: Image, longest: int = LONGEST) -> bytes:
     return _jpeg_bytes(PILImage.fromarray(shown_bytes(image)), longest)
 
 
-def inspect_image(image: Image, longest: int = LONGEST) -> ImageFacts:
-    """The properties of a decoded image."""
-    return ImageFacts(
-        image.width,
-        image.height,
-        3 if image.is_colour else 1,
-        image.pixels.dtype.itemsize * 8,
-        thumbnail(image, longest),
-    )
-
-
-def inspect(
-    data: bytes,
-    name: str,
-    longest: int = LONGEST,
-    *,
-    frame: int | None = None,
-    max_pixels: int = MAX_PIXELS,
-) -> ImageFacts:
+def inspect(data: bytes, name: str) -> ImageFacts:
     """The properties of an image file's bytes. The whole file is decoded, so damage is found here.
 
     Raises:
         BadInput: as :func:`semblance.core.imaging.raster.decode`.
     """
-    loaded = load(data, name, frame=frame, max_pixels=max_pixels, at_least=longest)
+    loaded = load(data, name, at_least=LONGEST)
     if loaded.deep is not None:
-        return inspect_image(Image(loaded.deep, loaded.white, name), longest)
-    assert loaded.image is not None
-    channels = len(loaded.image.getbands())
-    return ImageFacts(loaded.width, loaded.height, channels, 8, _jpeg_bytes(loaded.image, longest))
+        shown = thumbnail(Image(loaded.deep, loaded.white, name))
+    else:
+        assert loaded.image is not None
+        shown = _jpeg_bytes(loaded.image, LONGEST)
+    return ImageFacts(loaded.width, loaded.height, shown)
 
 
 def _jpeg_bytes(image: PILImage.Image, longest: int) -> bytes:

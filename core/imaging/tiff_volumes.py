@@ -59,13 +59,7 @@ def open_tiff_volumes(opened: Opened, name: str) -> TiffVolumes | None:
                 "Save each as an image of its own.",
             )
         return TiffVolumes(
-            opened,
-            name,
-            series.axes,
-            tuple(series.shape),
-            slices,
-            int(series.nbytes),
-            _spacing(tiff),
+            opened, name, series.axes, tuple(series.shape), slices, int(series.nbytes), _spacing(tiff)
         )
 
 
@@ -136,11 +130,7 @@ class TiffVolumes:
             )
         import tifffile
 
-        with (
-            _errors(self._name),
-            self._opened() as file,
-            tifffile.TiffFile(file, _multifile=False) as tiff,
-        ):
+        with _errors(self._name), self._opened() as file, tifffile.TiffFile(file, _multifile=False) as tiff:
             try:
                 found = tiff.series[0].asarray()
                 is_white_first = int(tiff.series[0].keyframe.photometric) == _WHITE_IS_ZERO

@@ -137,9 +137,7 @@ def shown_ranking(
         findings=tuple(style.name for style in styles),
         finding_colours=tuple(style.colour for style in styles),
         vote=replace(
-            result.vote,
-            counts=result.counts,
-            finding=result.vote.finding or next(iter(result.counts), None),
+            result.vote, counts=result.counts, finding=result.vote.finding or next(iter(result.counts), None)
         ),
         marked=bool(result.marks),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},

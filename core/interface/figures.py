@@ -198,12 +198,7 @@ def ranking_figure(shown: ShownRanking, *, columns: int = 6, theme: ThemeName = 
         for number, (case, image, frame, problem) in enumerate(grid):
             row, column = divmod(number, columns)
             left, top = 8 + column * (side + 8), 6 + row * (side + text)
-            place = (
-                left / plot.width,
-                1 - (top + side) / plot.height,
-                side / plot.width,
-                side / plot.height,
-            )
+            place = (left / plot.width, 1 - (top + side) / plot.height, side / plot.width, side / plot.height)
             axes = plot.figure.add_axes(place)
             axes.set_axis_off()
             _draw_image(axes, image, frame, translate(problem))

@@ -171,7 +171,7 @@ class Library:
 
         >>> lib.cases["finding"].value_counts()  # doctest: +SKIP
         """
-        from semblance.core.workflows.library.list_cases import list_cases
+        from semblance.core.workflows.library.describe_library import list_cases
         from semblance.frame import data_frame
 
         return data_frame(self._run(list_cases))
@@ -502,12 +502,7 @@ class Library:
         return Ranking(self.location, searched, k, progress=self._progress)
 
     def report(
-        self,
-        query: QueryLike | Ranking,
-        out: str | Path,
-        *,
-        identified: bool = False,
-        **options: Any,
+        self, query: QueryLike | Ranking, out: str | Path, *, identified: bool = False, **options: Any
     ) -> Path:
         """Write the report of a search, or of a ranking: a .pdf, .html, .csv, .json or .dcm file; returns ``out``.
 

@@ -149,9 +149,7 @@ class Ranking(Sequence[RankedResult]):
         liked, disliked = case_ids(like), case_ids(unlike)
         before = self.search
         search = replace(
-            before,
-            like=_joined(before.like, liked, disliked),
-            unlike=_joined(before.unlike, disliked, liked),
+            before, like=_joined(before.like, liked, disliked), unlike=_joined(before.unlike, disliked, liked)
         )
         found = run(marked_search, self._location, search, k=self._k, shown=self._progress)
         return Ranking(self._location, found, self._k, progress=self._progress)
@@ -268,7 +266,8 @@ class Ranking(Sequence[RankedResult]):
         lines.append(repr(Columns({name: [getattr(one, name) for one in self[:_LINES]] for name in names})))
         hidden = self.hidden
         lines.append(
-            f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates"
+            f"hidden: {hidden['same_patient']} of the same patient, "
+            f"{hidden['near_duplicates']} of the same lesion or copies"
         )
         vote = self.estimate
         if vote.probability is not None and vote.interval is not None:

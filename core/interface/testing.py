@@ -11,17 +11,18 @@ is wrong and what to do, and need no pytest.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.parameters import Parameter
 from semblance.core.plugins import PluginFailed
 from semblance.core.tasks import SILENT, Cancelled, Reporter
@@ -54,7 +55,30 @@ _PROBLEMS: dict[str, tuple[tuple[int, ...], int]] = {
 }
 _CANCELLED_AT = 5
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
+
+def _says_what_was_raised(check: Callable[_P, _R]) -> Callable[_P, _R]:
+    """``check``, with an error of the plug-in itself as ``AssertionError``; a name that nothing has stays its own."""
+
+    @functools.wraps(check)
+    def checked(*args: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return check(*args, **named)
+        except (AssertionError, BadArguments):
+            raise
+        except Exception as error:
+            given = next(iter((*args, *named.values())))
+            raise AssertionError(
+                f"{getattr(given, '__name__', type(given).__name__)} raises {type(error).__name__}: {error}. Mend what "
+                "the traceback above shows; raise BadInput(what is wrong, what to do) for what cannot be used."
+            ) from error
+
+    return checked
+
+
+@_says_what_was_raised
 def check_learner(learner: str | type[Learner] | Learner) -> None:
     """Check the contract of a learner: a class, one with parameters set, or a name.
 
@@ -199,6 +223,7 @@ def check_metric(metric: Metric, rows: Numbers, who: str = "The metric") -> None
     )
 
 
+@_says_what_was_raised
 def check_extractor(extractor: str | type[Extractor] | Extractor) -> None:
     """Check the contract of an extractor of images: a class, one with settings, or a name.
 
@@ -209,7 +234,7 @@ def check_extractor(extractor: str | type[Extractor] | Extractor) -> None:
     Raises:
         AssertionError: what is wrong, and what to do.
     """
-    from semblance.core.features.extractor import Extractor
+    from semblance.core.features.extractor import Extractor, FeatureDefinition, FeatureName
     from semblance.core.imaging.image import Image
     from semblance.core.imaging.region import Region
 
@@ -224,6 +249,12 @@ def check_extractor(extractor: str | type[Extractor] | Extractor) -> None:
         "Set `version = 1`, and raise it whenever the numbers change.",
     )
     _check_parameters(made.parameters, who)
+    _require(
+        all(isinstance(feature, FeatureName | FeatureDefinition) for feature in made.feature_names),
+        who,
+        "has feature_names that are no FeatureName",
+        "Give a FeatureName(name, group) for each number in feature_names.",
+    )
     names = [feature.name for feature in made.feature_names]
     _require(len(set(names)) == len(names) > 0, who, "does not name each number once", "Mend feature_names.")
     _require(
@@ -295,6 +326,7 @@ def check_extractor(extractor: str | type[Extractor] | Extractor) -> None:
     _require(np.array_equal(pixels, before), who, "changes the pixels", "Work on a copy.")
 
 
+@_says_what_was_raised
 def check_importer(importer: str | type[Importer] | Importer, source: str | Path) -> list[Found]:
     """Check the contract of an importer on ``source``, a file, folder or zip of its kind; returns what it finds there.
 
@@ -384,6 +416,7 @@ def _unreported(source: Source, found: list[Found]) -> set[str]:
     return (of_cases & rejected) | (entries - of_cases - rejected)
 
 
+@_says_what_was_raised
 def check_protocol(protocol: str | type[EvaluationProtocol] | EvaluationProtocol) -> None:
     """Check the contract of a protocol: it says what it is, measures a learner on a table of two findings with
     patients, gives finite scores, among them those it compares by, and the same for the same seed.
@@ -417,6 +450,7 @@ def check_protocol(protocol: str | type[EvaluationProtocol] | EvaluationProtocol
     _require(bool(np.isfinite(values).all()), who, "gives scores that are no numbers", "Leave them out.")
 
 
+@_says_what_was_raised
 def check_report(writer: Callable[..., bytes]) -> bytes:
     """Check what writes a report: called with a report and ``"A4"``, it gives bytes, the same for the same report;
     returns them. Patients are in the report only where its ``identified`` is true.

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy
 
-SEARCH, VIEW, EXPORT, CHANGE = "search", "view", "export", "change"
+SEARCH, VIEW, EXPORT = "search", "view", "export"
 #: The hash before the first entry.
 START = "0" * 64
 #: Problems that are listed at most.

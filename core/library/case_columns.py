@@ -79,7 +79,6 @@ NO_PATIENT = -1
 CODE = 4
 #: Case ids whose positions are remembered at most.
 _MOST_FOUND = 10_000
-SORT_KEYS = ("added", "id", "finding", "patient")
 
 
 class ImageAvailability(IntEnum):
@@ -278,28 +277,14 @@ class CaseColumns:
             selected &= found
         return np.flatnonzero(selected)
 
-    def sorted_by(self, key: str, rows: Indices | None = None, *, descending: bool = False) -> Indices:
-        """``rows`` (all cases by default) in order of ``key``, one of ``SORT_KEYS``; ties are ordered by id.
-
-        Cases without a finding or patient come last in both directions.
-
-        Raises:
-            KeyError: an unknown key.
-        """
+    def ordered_by_id(self, rows: Indices | None = None) -> Indices:
+        """``rows`` (all cases by default) in the order of their ids."""
         by_id = self.by_id.astype(np.intp)
-        if rows is not None:
-            is_chosen = np.zeros(len(self), dtype=bool)
-            is_chosen[rows] = True
-            by_id = by_id[is_chosen[by_id]]
-        direction = -1 if descending else 1
-        if key == "added":
-            return np.sort(by_id)[::direction]
-        ordered = by_id[::direction]
-        if key == "id":
-            return ordered
-        columns: dict[str, npt.NDArray[np.integer[Any]]] = {"finding": self.finding, "patient": self.patient}
-        codes = columns[key][ordered].astype(np.int32)
-        return ordered[np.argsort(np.where(codes < 0, _LAST, direction * codes), kind="stable")]
+        if rows is None:
+            return by_id
+        is_chosen = np.zeros(len(self), dtype=bool)
+        is_chosen[rows] = True
+        return by_id[is_chosen[by_id]]
 
     def _with_patients(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """(n,) the cases of the patients ``chosen``, of all :attr:`patients`."""
@@ -314,9 +299,6 @@ class CaseColumns:
         """The short name of the patient of the case at ``index``, or ``None``."""
         code = int(self.patient[index])
         return None if code == NO_PATIENT else self.short_patients[code]
-
-
-_LAST = np.iinfo(np.int32).max
 
 
 def case_columns(

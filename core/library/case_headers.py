@@ -9,13 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.library.case_names import (
-    body_part_name,
-    case_name,
-    kind_name,
-    modality_name,
-    series_name,
-)
+from semblance.core.library.case_names import body_part_name, case_name, kind_name, modality_name, series_name
 
 #: Attributes of which there are few different values.
 TEXTS = (

@@ -155,9 +155,10 @@ class Catalogue:
         """Whether nobody wrote since ``stamp``: then :meth:`stamp_after_own_changes` can follow what is written now."""
         return stamp == self.stamp()
 
-    def stamp_after_own_changes(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The stamp after what was written here since :meth:`notes_own_changes`, as far as others wrote nothing."""
-        return self.stamp()
+    def stamp_after_own_changes(self, stamp: tuple[Any, ...]) -> tuple[tuple[Any, ...], bool]:
+        """The stamp after what was written here since :meth:`notes_own_changes`, as far as others wrote nothing, and
+        whether that is all that was written here."""
+        return self.stamp(), True
 
     def present(self) -> datetime.datetime:
         """The present moment, UTC, by the clock of the library: that of the server, or of this computer."""

@@ -340,11 +340,7 @@ class _TextBytes(bytes):
 def _copy_readable_rows(file: Path, target: Path) -> dict[str, int]:
     create_tables(target)
     saved: dict[str, int] = {}
-    with (
-        read_only(file) as source,
-        contextlib.closing(sqlite3.connect(target, timeout=BUSY_S)) as made,
-        made,
-    ):
+    with read_only(file) as source, contextlib.closing(sqlite3.connect(target, timeout=BUSY_S)) as made, made:
         # Read a truncated file up to its end.
         source.execute("PRAGMA writable_schema=ON")
         # The index of texts may be damaged; it is made again.

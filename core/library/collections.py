@@ -133,8 +133,8 @@ class CollectionTable:
         name = unique_name(one.name[: MAX_NAME_LENGTH - 4], [other.name for other in self.all()])
         return self.make(name, one.items, one.notes)
 
-    def change(self, key: int, *, name: str | None = None, notes: str | None = None) -> None:
-        """Give a collection another name or other notes.
+    def rename(self, key: int, name: str) -> None:
+        """Give a collection another name.
 
         Raises:
             BadArguments: no such collection.
@@ -142,14 +142,10 @@ class CollectionTable:
             SemblanceError: another person's.
         """
         one = self._own(key)
-        values: dict[str, Any] = {}
-        if name is not None and name != one.name:
-            values["name"] = self._check_name(name, key)
-        if notes is not None and notes != one.notes:
-            values["notes"] = storable(notes)
-        if values:
+        if name != one.name:
+            checked = self._check_name(name, key)
             with self._catalogue.transaction() as connection:
-                connection.execute(collections.update().where(collections.c.id == key).values(**values))
+                connection.execute(collections.update().where(collections.c.id == key).values(name=checked))
 
     def add(self, key: int, items: Sequence[CollectionItem]) -> int:
         """Put ``items`` at the end of a collection, without those that it has; the number added.
@@ -245,12 +241,7 @@ def _insert(
 ) -> None:
     listed = list(items)
     rows = [
-        {
-            "collection": key,
-            "position": position,
-            "author": author,
-            **_values(item),
-        }
+        {"collection": key, "position": position, "author": author, **_values(item)}
         for position, item in zip(range(len(listed)) if positions is None else positions, listed, strict=True)
     ]
     if rows:

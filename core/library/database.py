@@ -84,8 +84,7 @@ def plain_errors(file: Path) -> Iterator[None]:
         raise plain_error(library, str(error.orig)) from error
     except IntegrityError as error:
         raise SemblanceError(
-            tr_lazy("Another program changed {library} at the same time.", library=library.name),
-            "Try again.",
+            tr_lazy("Another program changed {library} at the same time.", library=library.name), "Try again."
         ) from error
     except DatabaseError as error:
         raise _damage_error(file, str(error.orig)) from error

@@ -14,13 +14,7 @@ import sqlalchemy as sa
 
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.feature_chunks import (
-    DESCRIPTION,
-    NO_CASE,
-    chunk_file,
-    create_store,
-    empty_rows,
-)
+from semblance.core.library.feature_chunks import DESCRIPTION, NO_CASE, chunk_file, create_store, empty_rows
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.records import CHUNK, FeatureSet
 from semblance.core.library.schema import cases, feature_chunks

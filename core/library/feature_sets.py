@@ -488,12 +488,7 @@ def features_stamp(chunks: Mapping[int, npt.NDArray[np.int64]]) -> str:
 def _records(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
     return [
         FeatureSet(
-            r.id,
-            r.name,
-            r.extractor,
-            r.version,
-            dict(r.settings),
-            tuple((n, g) for n, g in r.columns),
+            r.id, r.name, r.extractor, r.version, dict(r.settings), tuple((n, g) for n, g in r.columns)
         )
         for r in rows
     ]

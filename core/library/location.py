@@ -162,8 +162,7 @@ def server_address(text: str) -> ServerAddress | None:
     database = unquote(database.strip("/")) or named
     if not database or "\0" in unquote(rest):
         raise BadArguments(
-            "The address of the server names no database.",
-            "Give one such as postgresql://HOST/DATABASE.",
+            "The address of the server names no database.", "Give one such as postgresql://HOST/DATABASE."
         )
     kept = sorted((name, value) for name, value in parameters if name not in (*_SECRET, "dbname"))
     return ServerAddress(_authority(unquote(user), host), database, tuple(kept), Secrets(**secrets))

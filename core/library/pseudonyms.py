@@ -43,8 +43,7 @@ def _from_key(catalogue: Catalogue, key: str) -> Pseudonyms:
     except ValueError:
         raise BadInput(
             tr_lazy(
-                "The key of {library} for patients' pseudonyms is damaged.",
-                library=catalogue.library_name,
+                "The key of {library} for patients' pseudonyms is damaged.", library=catalogue.library_name
             ),
             "Restore the library from a copy, or import its images into a new one.",
         ) from None

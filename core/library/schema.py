@@ -191,10 +191,7 @@ def _json_text_of_postgresql(element: json_text, compiler: Any, **options: Any) 
 tables = sa.MetaData()
 
 meta = sa.Table(
-    "meta",
-    tables,
-    sa.Column("key", TEXT, primary_key=True),
-    sa.Column("value", TEXT, nullable=False),
+    "meta", tables, sa.Column("key", TEXT, primary_key=True), sa.Column("value", TEXT, nullable=False)
 )
 
 sources = sa.Table(

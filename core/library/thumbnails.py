@@ -116,12 +116,6 @@ class ThumbnailStore:
         except sqlite3.Error:
             return 0
 
-    def forget_outlines(self) -> None:
-        """Remove all outlines, so that the next detection compares all images again."""
-        if self._connection is not None and self._writable:
-            with contextlib.suppress(sqlite3.Error), self._connection:
-                self._connection.execute("DELETE FROM outlines")
-
     def remove(self, contents: Iterable[str]) -> None:
         """Remove the thumbnails of ``contents``."""
         if self._connection is not None and self._writable:

@@ -94,9 +94,7 @@ VALIDATION: float = parameter(
     maximum=0.5,
 )
 WHITEN: bool = parameter(
-    True,
-    "Even out first what varies within findings, shrunk as is best on cases set aside.",
-    paper=False,
+    True, "Even out first what varies within findings, shrunk as is best on cases set aside.", paper=False
 )
 PLAIN: float = parameter(
     -1.0,

@@ -83,11 +83,7 @@ class LinearLearner(Learner):
             raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
         self.L_: Matrix = np.ascontiguousarray(learnt.L)
         self._card: MetricCard = begin_card(
-            self,
-            data,
-            constraints=learnt.constraints,
-            notes=learnt.notes,
-            rounds=learnt.rounds,
+            self, data, constraints=learnt.constraints, notes=learnt.notes, rounds=learnt.rounds
         )
 
     def metric(self) -> Metric:

@@ -191,10 +191,7 @@ class DicomWeb:
                 yield b"\r\n"
             yield f"--{boundary}--\r\n".encode()
 
-        headers = {
-            "Accept": "application/dicom+json",
-            "Content-Type": f"{_MULTIPART}; boundary={boundary}",
-        }
+        headers = {"Accept": "application/dicom+json", "Content-Type": f"{_MULTIPART}; boundary={boundary}"}
         # 409: some or all of the objects were refused; the answer says which.
         # Not sent piece by piece, which Orthanc before 1.11 and some proxies do not take.
         with self._request(

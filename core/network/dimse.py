@@ -264,10 +264,7 @@ def get_instances(
 
 
 def move_instances(
-    server: Server,
-    study: str,
-    wanted: Sequence[tuple[str, Sequence[str]]],
-    is_cancelled: Callable[[], bool],
+    server: Server, study: str, wanted: Sequence[tuple[str, Sequence[str]]], is_cancelled: Callable[[], bool]
 ) -> None:
     """Let ``server`` send objects to our listener (C-MOVE). ``wanted`` as in :func:`get_instances`.
 
@@ -291,11 +288,7 @@ def move_instances(
 
 
 def _consume(
-    responses: Any,
-    server: Server,
-    what: str,
-    problems: Sequence[Exception],
-    is_cancelled: Callable[[], bool],
+    responses: Any, server: Server, what: str, problems: Sequence[Exception], is_cancelled: Callable[[], bool]
 ) -> None:
     """Wait for the end of a retrieval, and raise what ``problems`` holds."""
     try:

@@ -35,8 +35,7 @@ def read_password(name: str) -> str:
         raise SemblanceError(
             tr_lazy("There is no password or token for the PACS '{name}'.", name=name),
             tr_lazy(
-                "Enter it with `semblance pacs password`, or set {variable}.",
-                variable=variable_of(name),
+                "Enter it with `semblance pacs password`, or set {variable}.", variable=variable_of(name)
             ),
         )
     return stored

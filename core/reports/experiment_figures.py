@@ -36,10 +36,7 @@ class NamedCurve:
 
 
 def critical_difference_figure(
-    ranks: Mapping[str, float],
-    distance: float,
-    groups: Sequence[Sequence[str]],
-    layout: PlotLayout,
+    ranks: Mapping[str, float], distance: float, groups: Sequence[Sequence[str]], layout: PlotLayout
 ) -> bytes:
     """Average ``ranks`` on a line, the best at the left; learners that do not differ are joined by a bar.
 

@@ -354,12 +354,7 @@ def _rule() -> list[Any]:
 
 def _heading(text: str, min_space_below: float = 90) -> list[Any]:
     """A heading that is never alone at the foot of a page."""
-    return [
-        CondPageBreak(min_space_below),
-        *_rule(),
-        paragraph(text, HEADING),
-        Spacer(0, 4),
-    ]
+    return [CondPageBreak(min_space_below), *_rule(), paragraph(text, HEADING), Spacer(0, 4)]
 
 
 def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: float, scale: float) -> Any:
@@ -399,9 +394,7 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
     if not images:
         return Table([[details]], colWidths=[right], style=_plain_style())
     return Table(
-        [[images, details]],
-        colWidths=[left, right],
-        style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP")),
+        [[images, details]], colWidths=[left, right], style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP"))
     )
 
 

@@ -194,14 +194,7 @@ class ThumbnailBox(Flowable):  # type: ignore[misc]
         self.canv.rect(0, 0, width, height, stroke=0, fill=1)
         if self._image is None:
             size, text = 6.5, tr("no image")
-            write(
-                self.canv,
-                (width - width_of(text, size)) / 2,
-                height / 2 - 2,
-                text,
-                size,
-                IMAGE_TEXT,
-            )
+            write(self.canv, (width - width_of(text, size)) / 2, height / 2 - 2, text, size, IMAGE_TEXT)
             return
         across, down = self._image.getSize()
         scale = min(width / across, height / down)

@@ -142,7 +142,12 @@ def description(
     )
     document = {
         "format": "semblance experiment",
-        "program": program_json(),
+        "program": program_json(
+            [
+                *(("protocol", one.protocol) for one in state.spec.protocols),
+                *(("learner", one.learner) for one in state.spec.variants()),
+            ]
+        ),
         "versions": results["versions"],
         "experiment": spec,
         "seed": state.spec.seed,

@@ -17,6 +17,7 @@ from semblance.core.metrics.citations import Citation, citations, program_citati
 from semblance.core.metrics.declarations import LearnerDeclaration
 from semblance.core.metrics.registry import declared_learner
 from semblance.core.metrics.score_titles import score_title
+from semblance.core.plugins import used_plugins
 
 #: What each score is, by the start of its name; the longest start counts.
 _DEFINITIONS = {
@@ -207,10 +208,9 @@ def _protocol(one: MeasuredProtocol) -> str:
         key = max((key for key in _DEFINITIONS if full.startswith(key)), key=len, default="")
         if key:
             definitions.append(f"{str(score_title(full)).partition(' @')[0]}: {_DEFINITIONS[key]}")
-    return (
-        f"Protocol '{one.protocol}'{f' ({settings})' if settings else ''}, after {chosen.paper}. "
-        f"{_capital('; '.join(definitions))}."
-    )
+    after = f", after {chosen.paper}" if chosen.paper else ""
+    text = f"Protocol '{one.protocol}'{f' ({settings})' if settings else ''}{after}."
+    return f"{text} {_capital('; '.join(definitions))}." if definitions else text
 
 
 def _statistics(methods: Methods) -> str:
@@ -236,9 +236,19 @@ def _software(methods: Methods) -> str:
     versions = ", ".join(
         f"{name} {version}" for name, version in methods.versions.items() if name != "semblance"
     )
+    used = used_plugins(
+        [
+            *(("protocol", one.protocol) for one in methods.protocols),
+            *(("learner", one.learner) for one in methods.learners),
+        ]
+    )
+    plugins = "".join(
+        f" The {one.kind} '{one.name}' is a plug-in of the package {one.package} {one.version}."
+        for one in used
+    )
     return (
-        f"Semblance {methods.versions.get('semblance', program)}, with {versions}. Seed {methods.seed}: the same "
-        "program and seed give the same numbers."
+        f"Semblance {methods.versions.get('semblance', program)}, with {versions}.{plugins} Seed {methods.seed}: the "
+        "same program and seed give the same numbers."
     )
 
 

@@ -13,12 +13,7 @@ from typing import Any
 
 from semblance.core.csv_cells import csv_text
 from semblance.core.files import make_folder, write_file
-from semblance.core.reports.experiment_figures import (
-    NamedCurve,
-    ScoreInterval,
-    curves_figure,
-    scores_figure,
-)
+from semblance.core.reports.experiment_figures import NamedCurve, ScoreInterval, curves_figure, scores_figure
 from semblance.core.reports.plot import Format, PlotLayout
 from semblance.core.research.printed_values import PrintedValue, printed_values
 from semblance.core.research.result_titles import cases_title, learner_title, score_title
@@ -547,20 +542,10 @@ def _count(values: Sequence[ComparedValue]) -> str:
 
 
 def _table(paper: Paper, values: Sequence[ComparedValue]) -> str:
-    heads = (
-        "Table",
-        "Learner",
-        "Ours",
-        "Printed",
-        "Printed value lies",
-    )
+    heads = ("Table", "Learner", "Ours", "Printed", "Printed value lies")
     reasons: list[str] = []
     lines = ["<tr>" + "".join(f"<th>{_text(head)}</th>" for head in heads) + "</tr>"]
-    verdicts = {
-        "inside": "inside the interval",
-        "below": "below the interval",
-        "above": "above the interval",
-    }
+    verdicts = {"inside": "inside the interval", "below": "below the interval", "above": "above the interval"}
     for one in values:
         where = verdicts.get(one.verdict, "")
         if where and one.verdict != "inside":
@@ -575,13 +560,7 @@ def _table(paper: Paper, values: Sequence[ComparedValue]) -> str:
             std = "" if one.printed.std is None else f" ({one.printed.std:.3f})"
             printed = f"{one.printed.value:.3f}{std}, {one.printed.row}"
             printed += f"; {one.printed.note}" if one.printed.note else ""
-        cells = (
-            cases_title(one.cases),
-            learner_title(one.learner),
-            ours,
-            printed,
-            where,
-        )
+        cells = (cases_title(one.cases), learner_title(one.learner), ours, printed, where)
         lines.append("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>")
     table = f"<table>{''.join(lines)}</table>"
     if not reasons:

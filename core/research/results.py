@@ -288,10 +288,7 @@ def _sizes(state: ExperimentState, row: ResultRow) -> tuple[float, float] | None
 
 
 def _names(state: ExperimentState, row: ResultRow) -> dict[str, str]:
-    return {
-        "protocol": state.spec.protocols[row.protocol].label,
-        "cases": state.cases[row.cases]["name"],
-    }
+    return {"protocol": state.spec.protocols[row.protocol].label, "cases": state.cases[row.cases]["name"]}
 
 
 def _row_label(state: ExperimentState, row: ResultRow) -> str:

@@ -385,8 +385,7 @@ def _find_file(folder: Path, file: str) -> Path:
 def _check_keys(values: Any, kind: Any, what: str) -> None:
     if not isinstance(values, Mapping):
         raise BadArguments(
-            tr_lazy("No table of keys and values is given for {what}.", what=what),
-            "See the help page.",
+            tr_lazy("No table of keys and values is given for {what}.", what=what), "See the help page."
         )
     known = [one.name for one in fields(kind)]
     unknown = next((key for key in values if key not in known), None)

@@ -201,11 +201,7 @@ def _count_before(
 
 
 def _nearest_of_each_key(
-    index: AnyIndex,
-    query: EmbeddedQuery,
-    k: int,
-    mask: npt.NDArray[np.bool_],
-    keys: Rows | None,
+    index: AnyIndex, query: EmbeddedQuery, k: int, mask: npt.NDArray[np.bool_], keys: Rows | None
 ) -> tuple[Rows, Matrix, Rows]:
     """The ``k`` nearest of different keys, and how many more cases each of their keys has."""
     requested = k

@@ -1,7 +1,6 @@
-"""BDM+V a round against the paper's formulas in plain dense NumPy; PCA; many cases; scores. One BLAS thread.
+"""BDM+V a round against the paper's formulas in plain dense NumPy; PCA; many cases. One BLAS thread.
 
 Each figure is the best of several runs in turn: others on the machine can only slow a run down.
-``python -m tests.benchmarks.bench_bdm`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -15,13 +14,11 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from semblance.core.constraints import from_findings, visual_neighbour_pairs
-from semblance.core.engine import limit_threads
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.bdm import BDMV
 from semblance.core.metrics.steps.pca import PCA
-from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping, scores
-from tests.benchmarks.harness import Row, row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping
+from tests.benchmarks.harness import row
 
 Matrix = npt.NDArray[np.float64]
 
@@ -77,13 +74,7 @@ def a_size(n: int, d: int, findings: int, target: float | None) -> list[dict[str
     difference = abs(plain_rounds(X, y, 7) / learner.objectives_[6] - 1)
     value, size = 1e3 * min(ours), f"{n:,} x {d}"
     return [
-        row(
-            f"BDM+V a round, {size}, whole fit",
-            value,
-            "ms",
-            target,
-            None if target is None else value < target,
-        ),
+        row(f"BDM+V a round, {size}, whole fit", value, "ms", most=target),
         row(f"plain dense NumPy, {size}", 1e3 * min(plain), "ms"),
         row(f"times as fast, {size}", min(plain) / min(ours), "x"),
         row(f"objective, off by, {size}", difference * 1e12, "1e-12", 1, difference <= 1e-12),
@@ -91,7 +82,7 @@ def a_size(n: int, d: int, findings: int, target: float | None) -> list[dict[str
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
-    """Rows of this benchmark; only the scores need the real data."""
+    """Rows of this benchmark."""
     rng = np.random.default_rng(0)
     with threadpool_limits(1):
         rows = [line for size in SIZES for line in a_size(*size)]
@@ -99,10 +90,4 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         PCA(200).fit(X)
         fits = [seconds(PCA(200).fit, X) for _ in range(REPEATS)]
         rows.append(row("pca:200 fitted on 600 x 2,560", 1e3 * min(fits), "ms"))
-        rows += [*against_dense(), *costs()]
-        return rows if data is None else [*rows, *scores(data)]
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("bdm", **measured) for measured in run(real_data.folder())]))
+        return [*rows, *against_dense(), *costs()]

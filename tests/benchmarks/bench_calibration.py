@@ -4,7 +4,6 @@ Each library is trained and scored as the window does it, with 30 % of the cases
 bins, every case predicted by a curve fitted on others) is compared with the 95 % range of a perfect forecaster:
 what 95 of 100 draws of findings from the same estimates stay below. A set counts as within the range if every learner
 is. Images and rows that were not in the library are estimated too, as cases of the library and as what they are.
-``python -m tests.benchmarks.bench_calibration`` prints the table of this alone.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.engine import limit_threads
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.evaluation.data import parse_findings_map, prepare
 from semblance.core.evaluation.data_sources import table_data
@@ -33,8 +31,7 @@ from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.benchmarks.harness import Row, row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import row
 from tests.helpers.known_probabilities import Population, interval_coverage
 
 #: Seeds of the generated libraries, and queries of each.
@@ -83,7 +80,7 @@ def errors(name: str, source: Path, extractor: str, findings: str) -> list[dict[
             calibration = Calibration.from_json(scores["calibration"])
             what = f"{name}, {learner}, {calibration.n_cases:,} held out, {calibration.method}"
             chance = round(calibration.perfect, 4)
-            rows.append(row(what, calibration.ece, "error", chance, calibration.ece <= chance))
+            rows.append(row(what, calibration.ece, "error", most=chance))
     return rows
 
 
@@ -162,13 +159,11 @@ def _outside_rows(
             for g in groups
         ]
         top = p >= 0.9
-        rows.append(row(f"{what}, {kind}: Brier score", float(np.square(p - seen).mean()), "", None, None))
-        rows.append(row(f"{what}, {kind}: in intervals", float(np.mean(held)), "share", None, None))
+        rows.append(row(f"{what}, {kind}: Brier score", float(np.square(p - seen).mean()), ""))
+        rows.append(row(f"{what}, {kind}: in intervals", float(np.mean(held)), "share"))
         if top.any():
             said, was = float(p[top].mean()), float(seen[top].mean())
-            rows.append(
-                row(f"{what}, {kind}: said {said:.2f} (n {int(top.sum())}), seen", was, "share", None, None)
-            )
+            rows.append(row(f"{what}, {kind}: said {said:.2f} (n {int(top.sum())}), seen", was, "share"))
     return rows
 
 
@@ -183,15 +178,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     sets += [errors(name, data / "images" / f"{name}.zip", "encoder", "") for name in IMAGES]
     within = sum(all(one["reached"] for one in one_set) for one_set in sets)
     summary = row(
-        f"sets within the range of a perfect forecaster, of {len(sets)}",
-        within,
-        "sets",
-        WITHIN,
-        within >= WITHIN,
+        f"sets within the range of a perfect forecaster, of {len(sets)}", within, "sets", least=WITHIN
     )
     return [*rows, *(one for one_set in sets for one in one_set), summary, *from_elsewhere(data)]
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("calibration", **measured) for measured in run(real_data.folder())]))

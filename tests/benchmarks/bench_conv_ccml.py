@@ -1,8 +1,7 @@
 """ConvCCML: error and nDCG beside Euclid, CCML and the plain network, and the speed of the frozen network.
 
 PneumoniaMNIST with its own test part, which is known to differ from the training part, and a quarter of the
-training part held out. Nothing is chosen on what is measured. ``python -m tests.benchmarks.bench_conv_ccml``
-prints the table of this benchmark alone.
+training part held out. Nothing is chosen on what is measured.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols.papers import CCMLProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
@@ -23,8 +21,7 @@ from semblance.core.evaluation.splits import HoldOut, hold_out
 from semblance.core.features.pixels import Pixels
 from semblance.core.imaging.image import Image
 from semblance.core.metrics import make_learner
-from tests.benchmarks.harness import Row, SkippedBenchmark, require_data, row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import SkippedBenchmark, require_data, row
 
 SEEDS = 3
 LEARNERS = {
@@ -88,7 +85,7 @@ def speed(data: EvaluationData, n: int) -> list[dict[str, Any]]:
             metric.embed(many)
             seconds = time.perf_counter() - begin
             what = f"{MANY:,} images of 28 x 28 without torch, {name}"
-            rows.append(row(what, seconds, "s", FEW_SECONDS, seconds <= FEW_SECONDS))
+            rows.append(row(what, seconds, "s", most=FEW_SECONDS))
     return rows
 
 
@@ -108,8 +105,3 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             *scores("held-out quarter", training, inside),
             *speed(everything, n),
         ]
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("conv_ccml", **measured) for measured in run(real_data.folder())]))

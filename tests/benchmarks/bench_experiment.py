@@ -12,6 +12,7 @@ from semblance.core.research.run_cells import ExperimentState
 from semblance.core.research.run_cells import run_cells as measure
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
+from tests.benchmarks.harness import row
 
 #: scikit-learn's copy of the tested part of optdigits.
 TABLE, CASES, REPEATS, TARGET = "builtin:digits", 1797, 10, 1.8
@@ -52,15 +53,10 @@ def run(_data: Path | None) -> list[dict[str, Any]]:
     clock, processor = seconds[1] / seconds[2], by_processor(states[1], states[2])
     return [
         *rows,
-        row("faster on two, by the clock", clock, "times", TARGET),
-        row("faster on two, by processor time of the cells", processor, "times", TARGET),
-        row("equal numbers on one and on two", float(same), "", 1.0),
+        row("faster on two, by the clock", clock, "times", least=TARGET),
+        row("faster on two, by processor time of the cells", processor, "times", least=TARGET),
+        row("equal numbers on one and on two", float(same), "", least=1.0),
     ]
-
-
-def row(what: str, value: float, unit: str, target: float | None = None) -> dict[str, Any]:
-    reached = None if target is None else value >= target
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def numbers(state: ExperimentState) -> list[Any]:

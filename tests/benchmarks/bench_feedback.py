@@ -1,8 +1,6 @@
 """Marks inside a search: what they gain by the protocol ``feedback``, and how long a mark takes.
 
 The constants of ``core/retrieval/feedback.py`` were chosen on other tables than these.
-
-``python -m tests.benchmarks.bench_feedback`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -15,14 +13,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from semblance.core.engine import limit_threads
 from semblance.core.retrieval import feedback_scores
 from semblance.core.retrieval.feedback import squared_distances
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, require_data, row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import require_data, row
 
 SIX = ("ionosphere", "letter", "lidc_nodules", "lung_texture", "satellite", "sonar")
 #: With the six, all tables with a finding of 45 cases; those of the same cases with fewer rows are left out.
@@ -62,11 +58,11 @@ def of_tables(tables: Path) -> list[dict[str, Any]]:
     ):
         for place, (n, target) in enumerate(zip(MARKS, targets, strict=True)):
             gain = float(right[some, place].mean())
-            rows.append(row(f"gain after {n} marks, {words}", gain, "", target, gain >= target))
+            rows.append(row(f"gain after {n} marks, {words}", gain, "", least=target))
         gain = float(wrong[some, -1].mean())
-        rows.append(row(f"gain after 20 marks, 20 % wrong, {words}", gain, "", WRONG, gain >= WRONG))
+        rows.append(row(f"gain after 20 marks, 20 % wrong, {words}", gain, "", least=WRONG))
     least = float(right[:, -1].min())
-    return [*rows, row("gain after 20 marks, the worst table", least, "", 0.0, least >= 0.0)]
+    return [*rows, row("gain after 20 marks, the worst table", least, "", least=0.0)]
 
 
 def of_images(source: Path, targets: tuple[float, ...], folder: Path) -> list[dict[str, Any]]:
@@ -78,7 +74,7 @@ def of_images(source: Path, targets: tuple[float, ...], folder: Path) -> list[di
     for n, target in zip(MARKS, targets, strict=True):
         value = measured[f"residual_precision@20:{n}"]
         before = measured[f"residual_precision@20:{n}:no_feedback"]
-        rows.append(row(f"{source.stem}, precision after {n} marks", value, "", target, value >= target))
+        rows.append(row(f"{source.stem}, precision after {n} marks", value, "", least=target))
         rows.append(row("  of the same cases without feedback", before, ""))
     return rows
 
@@ -97,7 +93,7 @@ def costs() -> list[dict[str, Any]]:
             feedback_scores(X, 0, near[::2], near[1::2], base=base)
             times.append(time.process_time() - start)
         value = 1e3 * float(np.median(times))
-        rows.append(row(f"scores of {n:,} x {D}, 20 marks", value, "ms", target, value <= target))
+        rows.append(row(f"scores of {n:,} x {D}, 20 marks", value, "ms", most=target))
     return rows
 
 
@@ -109,8 +105,3 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         for name, targets in ENCODER.items():
             rows += of_images(source / "images" / name, targets, Path(folder))
     return rows
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("feedback", **measured) for measured in run(real_data.folder())]))

@@ -5,8 +5,6 @@ to choose its settings (every second one), from a click into the middle of the m
 rectangle; and on MIAS, whose circles are no outlines and whose sizes the radii tried by a click were chosen
 for. Retrieval is measured by the protocol of bdm.txt, 4.2: random halves, whole women on one side where they
 are known (MIAS, not BUSI), 10 repeats; of the intervals the limits are given as rows of their own.
-
-``python -m tests.benchmarks.bench_images`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine import limit_threads
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region
@@ -31,8 +28,7 @@ from semblance.core.tasks import SILENT
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, require_data, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import require_data, row
 
 EXTRACTORS = ("mass", "gabor")
 LEARNERS = ("euclidean", "bdm_v", "metricboost")
@@ -40,10 +36,6 @@ SCORES = ("retrieval_accuracy@10", "auc")
 SETS = (("MIAS", "mias_a.zip", "normal=-"), ("BUSI", "busi_masks_a.zip", ""))
 
 Mask = npt.NDArray[np.bool_]
-
-
-def row(what: str, value: float, unit: str = "") -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": None, "reached": None}
 
 
 def regions_of(path: Path) -> Iterator[tuple[Image, Region]]:
@@ -114,8 +106,3 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     images = require_data(data) / "images"
     with tempfile.TemporaryDirectory() as folder:
         return [*segmentation(images), *retrieval(images, Path(folder))]
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("images", **measured) for measured in run(real_data.folder())]))

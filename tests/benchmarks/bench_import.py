@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.harness import require_data
+from tests.benchmarks.harness import require_data, row
 
 RUNS = 5
 PROGRAM = """
@@ -39,13 +39,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         megabytes.append(float(memory))
     took, memory = statistics.median(seconds), max(megabytes)
     return [
-        {"what": "1,800 JPEGs catalogued", "value": took, "unit": "s", "target": 5, "reached": took < 5},
-        {"what": "peak memory", "value": memory, "unit": "MB", "target": 300, "reached": memory < 300},
+        row("1,800 JPEGs catalogued", took, "s", most=5),
+        row("peak memory", memory, "MB", most=300),
     ]
-
-
-if __name__ == "__main__":
-    import os
-
-    for row in run(Path(os.environ["SEMBLANCE_DATA"])):
-        print(row)

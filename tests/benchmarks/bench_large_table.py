@@ -116,9 +116,7 @@ def run(_data: Path | None) -> list[dict[str, Any]]:
                 ("  its peak memory", peak, "MB", limits and limits[1]),
             ):
                 reached = None if target is None else value < target
-                rows.append(
-                    {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
-                )
+                rows.append(row(what, value, unit, target, reached))
         ratio = searches[0] / searches[1]
         rows.append(
             row(
@@ -143,8 +141,3 @@ def run(_data: Path | None) -> list[dict[str, Any]]:
             ):
                 rows.append(row(what, value, unit, target, value < target))
     return rows
-
-
-if __name__ == "__main__":
-    for row in run(None):
-        print(row)

@@ -22,7 +22,7 @@ from semblance.core.evaluation.scores import mean_over_queries, votes
 from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import learners, make_learner
 from semblance.core.metrics.training_data.training_sample import stratified_sample
-from tests.benchmarks.harness import require_data
+from tests.benchmarks.harness import require_data, row
 
 TABLES = (
     "wine",
@@ -54,7 +54,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     for table in TABLES:
         splits = list(table_splits(folder, table))
         plain = np.array([_error("euclidean", *split) for split in splits])
-        out.append(_row(f"euclidean, {table}", float(plain.mean())))
+        out.append(row(f"euclidean, {table}", float(plain.mean())))
         for name in names:
             errors = np.array([_error(name, *split) for split in splits])
             difference = errors - plain
@@ -65,16 +65,11 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             if mean - half > 0.0:
                 worse[name].append(table)
             what = f"{name}, {table} (against euclidean {mean:+.3f}, 95 %: +-{half:.3f})"
-            out.append(_row(what, float(errors.mean())))
+            out.append(row(what, float(errors.mean())))
     for name in names:
         what = f"{name}, tables on which it is worse: {', '.join(worse[name]) or 'none'}"
-        row = _row(what, float(len(worse[name])))
-        out.append({**row, "target": float(ALLOWED), "reached": len(worse[name]) <= ALLOWED})
+        out.append(row(what, float(len(worse[name])), most=float(ALLOWED)))
     return out
-
-
-def _row(what: str, value: float) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": "", "target": None, "reached": None}
 
 
 def table_splits(

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.harness import row
+
 #: Cases -> seconds until they are painted.
 SIZES = {100_000: 1.5, 1_000_000: 3.0}
 MEGABYTES = 600.0
@@ -52,29 +54,17 @@ def _opened(library: Path, cases: int, target: float) -> list[dict[str, Any]]:
         seconds, computed = time.perf_counter() - begin, time.thread_time() - before
         memory = _megabytes()
     return [
-        {
-            "what": f"{cases:,} cases opened and painted",
-            "value": seconds,
-            "unit": "s",
-            "target": target,
-            "reached": seconds < target,
-        },
-        {"what": f"{cases:,} cases: work of the window's thread", "value": computed, "unit": "s"},
-        {
-            "what": f"{cases:,} cases: memory of the window",
-            "value": memory,
-            "unit": "MB",
-            "target": MEGABYTES if cases == min(SIZES) else None,
-            "reached": memory < MEGABYTES if cases == min(SIZES) else None,
-        },
+        row(f"{cases:,} cases opened and painted", seconds, "s", most=target),
+        row(f"{cases:,} cases: work of the window's thread", computed, "s"),
+        row(
+            f"{cases:,} cases: memory of the window",
+            memory,
+            "MB",
+            most=MEGABYTES if cases == min(SIZES) else None,
+        ),
     ]
 
 
 def _megabytes() -> float:
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1]) / SCALE
-
-
-if __name__ == "__main__":
-    for row in run(None):
-        print(row)

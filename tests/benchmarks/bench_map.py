@@ -10,6 +10,7 @@ import numpy as np
 
 from semblance.app.evaluation.map_points import SHAPES, draw_points, inside_outline, point_width
 from semblance.core.evaluation.projection import MAX_MOVED, NeighbourMap, euclidean_distances, principal_axes
+from tests.benchmarks.harness import row
 
 N, WIDTH = 100_000, 64
 FRAME = (1400, 360)
@@ -42,14 +43,9 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         next(growing)
     one = (time.perf_counter() - began) / 10
     return [
-        _line("principal axes of 100,000 x 64", axes, "s", 1.0),
-        _line("drawing 100,000 points, slowest of five", max(frames), "s", 0.05),
-        _line("cases within a line of 200 points", line, "s", 0.05),
-        _line("neighbours of 10,000, the others placed", ready, "s", None),
-        _line("one round of 750", one, "s", None),
+        row("principal axes of 100,000 x 64", axes, "s", most=1.0),
+        row("drawing 100,000 points, slowest of five", max(frames), "s", most=0.05),
+        row("cases within a line of 200 points", line, "s", most=0.05),
+        row("neighbours of 10,000, the others placed", ready, "s"),
+        row("one round of 750", one, "s"),
     ]
-
-
-def _line(what: str, value: float, unit: str, target: float | None) -> dict[str, Any]:
-    line: dict[str, Any] = {"what": what, "value": value, "unit": unit}
-    return line if target is None else line | {"target": target, "reached": value <= target}

@@ -1,7 +1,4 @@
-"""Mass features of regions of 256 x 256 pixels a second, drawn and to be segmented.
-
-``python -m tests.benchmarks.bench_mass`` prints the table of this benchmark alone.
-"""
+"""Mass features of regions of 256 x 256 pixels a second, drawn and to be segmented."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.features import make_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region, region_of_mask
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.harness import row
 
 SIDE = 256
 REGIONS = 40
@@ -78,27 +75,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     rows = []
     for rough, what in ((False, "drawn outlines"), (True, "rectangles, segmented first")):
         rate, busy = regions_a_second(rough)
-        rows.append(
-            {
-                "what": f"mass features of 256x256, {what}, two processes",
-                "value": rate,
-                "unit": "regions/s",
-                "target": TARGET,
-                "reached": rate >= TARGET,
-            }
-        )
-        rows.append(
-            {
-                "what": f"processor time a region, {what}",
-                "value": busy * 1e3,
-                "unit": "ms",
-                "target": None,
-                "reached": None,
-            }
-        )
+        rows.append(row(f"mass features of 256x256, {what}, two processes", rate, "regions/s", least=TARGET))
+        rows.append(row(f"processor time a region, {what}", busy * 1e3, "ms"))
     return rows
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("mass", **row) for row in run(None)]))

@@ -15,6 +15,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.features.polyp.extractor import Polyp
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.steps import parse_steps
+from tests.benchmarks.harness import row
 from tests.helpers.colon_phantoms import study
 from tests.helpers.volumes import stack_of
 
@@ -44,19 +45,14 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             score = one.scores[f"hit_rate@{k}"]
             low, high = score.ci95 or (math.nan, math.nan)
             what = f"{one.learner}, hit rate @{k} (95 %: {low:.3f} to {high:.3f})"
-            row = {"what": what, "value": score.mean, "unit": "", "target": None, "reached": None}
-            out.append(row)
+            out.append(row(what, score.mean))
     for pair in result.comparisons:
         if (pair.a, pair.b, pair.score) == ("metricboost", "geodesic", "hit_rate@1"):
             low, _ = pair.ci95
             out.append(
-                {
-                    "what": f"metricboost above geodesic @1: {pair.difference:.3f}, at least",
-                    "value": low,
-                    "unit": "",
-                    "target": 0.0,
-                    "reached": low > 0.0,
-                }
+                row(
+                    f"metricboost above geodesic @1: {pair.difference:.3f}, at least", low, "", 0.0, low > 0.0
+                )
             )
     return out
 

@@ -18,7 +18,7 @@ from typing import Any
 from semblance.core.network.received_files import ReceivedFiles
 from semblance.core.network.retrieval import retrieve_study
 from semblance.core.network.servers import find_server
-from tests.benchmarks.harness import SkippedBenchmark
+from tests.benchmarks.harness import SkippedBenchmark, row
 from tests.helpers.dicom_files import ROOT, ct_series
 from tests.helpers.orthanc import AE_TITLE, program, running_orthanc
 
@@ -75,22 +75,15 @@ def run(data: Path | None) -> list[dict[str, Any]]:
                     shutil.rmtree(target)
     middle = {name: statistics.median(times) for name, times in seconds.items()}
     rows = [
-        {
-            "what": f"{OBJECTS:,} objects by {name}, speed against getscu",
-            "value": middle["getscu"] / middle[name],
-            "unit": "times",
-            "target": target,
-            "reached": middle["getscu"] / middle[name] >= target,
-        }
+        row(
+            f"{OBJECTS:,} objects by {name}, speed against getscu",
+            middle["getscu"] / middle[name],
+            "times",
+            least=target,
+        )
         for name, target in (("WADO-RS", WEB_TARGET), ("C-GET", GET_TARGET))
     ]
     return [
-        {
-            "what": f"{OBJECTS:,} objects by getscu",
-            "value": middle["getscu"],
-            "unit": "s",
-            "target": None,
-            "reached": None,
-        },
+        row(f"{OBJECTS:,} objects by getscu", middle["getscu"], "s"),
         *rows,
     ]

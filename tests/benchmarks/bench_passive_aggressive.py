@@ -1,7 +1,6 @@
 """The passive-aggressive family: pairs and updates a second, one BLAS thread, and one pair at a time.
 
 Rates are of the best of several runs: others on the machine can only slow a run down.
-``python -m tests.benchmarks.bench_passive_aggressive`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -15,12 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from semblance.core.engine import limit_threads
-from semblance.core.library.importers.table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.margin_model import VARIANTS, MarginModel, StepRule
-from tests.benchmarks.harness import Row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import row
 
 Matrix = npt.NDArray[np.float64]
 
@@ -68,30 +64,23 @@ def always(X: Matrix, i: Matrix, j: Matrix, label: Matrix, variant: str, steps: 
     return model
 
 
-def row(
-    what: str, value: float, unit: str, target: float | None = None, less: bool = False
-) -> dict[str, Any]:
-    reached = None if target is None else value <= target if less else value >= target
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
-
-
 def rates() -> list[dict[str, Any]]:
     rows = []
     for d, pairs_target, updates_target in SIZES:
         X, i, j, label = problem(d)
         for variant in VARIANTS:
             seconds, _ = best(partial(at_the_end, X, i, j, label, variant))
-            rows.append(row(f"psd=end, {variant}, d = {d}", PAIRS / seconds, "pairs/s", pairs_target))
+            rows.append(row(f"psd=end, {variant}, d = {d}", PAIRS / seconds, "pairs/s", least=pairs_target))
         for variant in VARIANTS:
             seconds, model = best(partial(always, X, i, j, label, variant, STEPS))
             what = f"psd=always, {variant}, d = {d}"
-            rows.append(row(what, model.updates / seconds, "updates/s", updates_target))
+            rows.append(row(what, model.updates / seconds, "updates/s", least=updates_target))
         # Rows in a space of few dimensions, turned so that every feature takes part.
         turn = np.random.default_rng(1).normal(size=(LOW_RANK, d)) / np.sqrt(LOW_RANK)
         low = X[:, :LOW_RANK] @ turn
         seconds, model = best(partial(always, low, i, j, label, "pa2", STEPS))
         what = f"psd=always, pa2, d = {d}, rank {LOW_RANK}"
-        rows.append(row(what, model.updates / seconds, "updates/s", LOW_RANK_TARGET))
+        rows.append(row(what, model.updates / seconds, "updates/s", least=LOW_RANK_TARGET))
     return rows
 
 
@@ -108,34 +97,11 @@ def one_pair() -> list[dict[str, Any]]:
             learner.partial_fit(X, pairs=pair)
             seconds.append(time.perf_counter() - begin)
         milliseconds = float(np.median(seconds[200:])) * 1e3
-        rows.append(row(f"partial_fit on one pair, psd={psd}, d = 64", milliseconds, "ms", 1.0, less=True))
-    return rows
-
-
-def fit(X: Matrix, y: Any) -> Any:
-    return make_learner("passive_aggressive").fit(X, y).metric()
-
-
-def fits(data: Path) -> list[dict[str, Any]]:
-    """A whole fit, the choice of C included, on the first 2,000 rows."""
-    rows = []
-    for name in ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", "letter"):
-        read = read_table(data / "tables" / f"{name}.csv")
-        X, y = np.asarray(read.X)[:CASES], np.array(read.findings)[:CASES]
-        deviation = X.std(axis=0)
-        X = ((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))[:, deviation > 0]
-        seconds, _ = best(partial(fit, X, y))
-        rows.append(row(f"fit, psd=end, {name} ({len(X)} x {X.shape[1]})", seconds * 1e3, "ms"))
+        rows.append(row(f"partial_fit on one pair, psd={psd}, d = 64", milliseconds, "ms", most=1.0))
     return rows
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
-    """Rows of this benchmark; those of whole fits need the real data."""
+    """Rows of this benchmark."""
     with threadpool_limits(limits=1, user_api="blas"):
-        rows = [*rates(), *one_pair()]
-        return rows if data is None else rows + fits(data)
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("passive_aggressive", **measured) for measured in run(real_data.folder())]))
+        return [*rates(), *one_pair()]

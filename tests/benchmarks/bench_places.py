@@ -85,10 +85,10 @@ def among(n: int, most: float) -> list[dict[str, Any]]:
     return [
         row(f"{what}: 20 places, candidates / plain scan", took["candidates"] / took["plain"], "x"),
         row(f"{what}: 20 places, all compared / plain scan", took["exact"] / took["plain"], "x"),
-        row(f"{what}: 20 places, candidates", took["candidates"], "ms", most, took["candidates"] <= most),
+        row(f"{what}: 20 places, candidates", took["candidates"], "ms", most=most),
         row(f"{what}: 20 places, all compared", took["exact"], "ms"),
         row(f"{what}: candidates", number, ""),
-        row(f"{what}: recall@{RECALL_AT}, {queries} regions", recall, "", RECALL, recall >= RECALL),
+        row(f"{what}: recall@{RECALL_AT}, {queries} regions", recall, "", least=RECALL),
         row(f"{what}: rows of the exact search that differ from the plain scan", wrong, "", 0, wrong == 0),
         row(f"{what}: places coded", coding / 1e3, "s"),
         row(f"{what}: codes", codes.nbytes / 1e6, "MB"),

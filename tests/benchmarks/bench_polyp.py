@@ -10,6 +10,7 @@ import numpy as np
 
 from semblance.core.engine import Engine
 from semblance.core.features.polyp.extractor import Polyp
+from tests.benchmarks.harness import row
 from tests.helpers.volumes import ball_on_wall, ct_of, stack_of
 
 TARGET = 25.0
@@ -25,20 +26,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         tasks = [engine.submit(measure_in_worker, CANDIDATES) for _ in range(WORKERS)]
         together = sum(task.result() for task in tasks)
     return [
-        {
-            "what": f"polyp features of {SIDE}x{SIDE}x{SIDE}, one process",
-            "value": alone,
-            "unit": "candidates/s",
-            "target": None,
-            "reached": None,
-        },
-        {
-            "what": f"polyp features of {SIDE}x{SIDE}x{SIDE}, two processes",
-            "value": together,
-            "unit": "candidates/s",
-            "target": TARGET,
-            "reached": together >= TARGET,
-        },
+        row(f"polyp features of {SIDE}x{SIDE}x{SIDE}, one process", alone, "candidates/s"),
+        row(f"polyp features of {SIDE}x{SIDE}x{SIDE}, two processes", together, "candidates/s", least=TARGET),
     ]
 
 

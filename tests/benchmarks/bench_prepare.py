@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.harness import require_data
+from tests.benchmarks.harness import require_data, row
 from tests.helpers.dicom_files import ct_slice, encoded
 
 RUNS = 3
@@ -90,12 +90,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         dicom = first_ranking(dicom_files(Path(folder)))
     return [
-        {
-            "what": f"first ranking of {what}",
-            "value": seconds,
-            "unit": "s",
-            "target": target,
-            "reached": seconds < target,
-        }
+        row(f"first ranking of {what}", seconds, "s", most=target)
         for what, seconds, target in (("1,800 small images", small, 5), (f"{FILES:,} DICOM files", dicom, 10))
     ]

@@ -4,8 +4,6 @@ The halves are those of ``evaluate --protocol bdm``: the plain distance, BDM+V a
 half chooses. The official split is measured once by ``evaluate --protocol medmnist``; its targets are the best
 published values (Mahbod et al. 2025; Doerrich et al. 2025, linear probe). Import, features and evaluation are those of
 the commands.
-
-``python -m tests.benchmarks.bench_published_scores`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -16,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semblance.core.engine import limit_threads
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, require_data, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import require_data, row
 
 SCORES = ("retrieval_accuracy@10", "worst_finding@10")
 
@@ -62,13 +58,7 @@ def halves(images: Path, folder: Path, one: ImageSet) -> Iterator[dict[str, Any]
     for result in evaluate(request)["results"]:
         for score in SCORES:
             value = result["scores"][score]["mean"]
-            yield {
-                "what": f"{one.title}, {result['learner']}, {score}",
-                "value": value,
-                "unit": "",
-                "target": None,
-                "reached": None,
-            }
+            yield row(f"{one.title}, {result['learner']}, {score}", value, "")
 
 
 def official(images: Path, folder: Path) -> Iterator[dict[str, Any]]:
@@ -82,13 +72,13 @@ def official(images: Path, folder: Path) -> Iterator[dict[str, Any]]:
         for score, published in PUBLISHED.items():
             found = result["scores"][score]
             low, high = found["ci95"]
-            yield {
-                "what": f"official PneumoniaMNIST, {what}, {score} ({low:.3f} to {high:.3f})",
-                "value": found["mean"],
-                "unit": "",
-                "target": published if chosen else None,
-                "reached": found["mean"] > published if chosen else None,
-            }
+            yield row(
+                f"official PneumoniaMNIST, {what}, {score} ({low:.3f} to {high:.3f})",
+                found["mean"],
+                "",
+                published if chosen else None,
+                found["mean"] > published if chosen else None,
+            )
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
@@ -97,8 +87,3 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         rows = [row for one in SETS for row in halves(images, Path(folder), one)]
         return [*rows, *official(images, Path(folder))]
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("published scores", **measured) for measured in run(real_data.folder())]))

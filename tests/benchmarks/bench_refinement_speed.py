@@ -1,7 +1,4 @@
-"""From a click to the new ranking: learning, comparing all cases, and the ledger behind it.
-
-``python -m tests.benchmarks.bench_refinement_speed`` prints the table of this benchmark alone.
-"""
+"""From a click to the new ranking: learning, comparing all cases, and the ledger behind it."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from semblance.core.engine import limit_threads
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
@@ -29,9 +25,8 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from tests.benchmarks.harness import Row, row, table
+from tests.benchmarks.harness import row
 from tests.benchmarks.synthetic_catalogue import catalogue
-from tests.helpers import data as real_data
 
 M, K, CLICKS, TRIALS = 64, 20, 80, 15
 
@@ -55,7 +50,7 @@ def reranked(n: int, target: float) -> list[dict[str, Any]]:
     both = 1e3 * median(a + b for a, b in zip(learning, comparing, strict=True))
     size = f"{n:,} x {M}"
     return [
-        row(f"click to new ranking, {size}, {CLICKS} clicks", both, "ms", target, both < target),
+        row(f"click to new ranking, {size}, {CLICKS} clicks", both, "ms", most=target),
         row(f"  of which learning from {CLICKS} clicks", 1e3 * median(learning), "ms"),
         row(f"  of which comparing {n:,} cases", 1e3 * median(comparing), "ms"),
     ]
@@ -80,7 +75,7 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
         close_loaded_metrics()
     value, size = 1e3 * median(times), f"{n:,} x {M}"
     return [
-        row(f"click, the whole call, {size}", value, "ms", target, value < target),
+        row(f"click, the whole call, {size}", value, "ms", most=target),
         row(f"  of which processor time, {size}", 1e3 * median(own), "ms"),
         row(f"  library of {size} laid out for clicks, once", laid_out, "s"),
     ]
@@ -108,7 +103,7 @@ def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
             times.append(time.process_time() - start)
         value = min(times)
         what = f"{judgements} judgements of {queries} queries learnt, {m} coordinates, processor time"
-        rows.append(row(what, value, "s", 0.3, value < 0.3))
+        rows.append(row(what, value, "s", most=0.3))
     return rows
 
 
@@ -141,7 +136,7 @@ def undone() -> list[dict[str, Any]]:
             checking.append(time.perf_counter() - start)
     value = 1e3 * median(times)
     return [
-        row("10,000 judgements undone and saved", value, "ms", 300, value < 300),
+        row("10,000 judgements undone and saved", value, "ms", most=300),
         row("contradictions among 10,000 judgements", 1e3 * median(checking), "ms"),
     ]
 
@@ -157,8 +152,3 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             *learnt(),
             *undone(),
         ]
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("refinement_speed", **measured) for measured in run(real_data.folder())]))

@@ -1,7 +1,4 @@
-"""A report of twenty ranked cases, from the question to the finished file, in every form.
-
-``python -m tests.benchmarks.bench_report`` prints the table of this benchmark alone.
-"""
+"""A report of twenty ranked cases, from the question to the finished file, in every form."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from semblance.core.engine import limit_threads
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
@@ -21,8 +17,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.batch_queries import all_cases
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
-from tests.benchmarks.harness import Row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import row
 from tests.helpers.images import striped_folder
 
 TARGET, TRIALS = 3.0, 5
@@ -52,15 +47,9 @@ def _timed(library: Path, search: Search, form: str, folder: Path) -> dict[str, 
         write_search_report(library, search, folder / f"report{trial}.{form}")
         times.append(time.perf_counter() - start)
     worst = max(times)
-    return {
-        "what": f"report of 20 cases, {form} (worst of {TRIALS}; median {median(times):.2f} s)",
-        "value": worst,
-        "unit": "s",
-        "target": TARGET,
-        "reached": worst < TARGET,
-    }
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("report", **measured) for measured in run(real_data.folder())]))
+    return row(
+        f"report of 20 cases, {form} (worst of {TRIALS}; median {median(times):.2f} s)",
+        worst,
+        "s",
+        most=TARGET,
+    )

@@ -56,8 +56,8 @@ def _error_rows(title: str, errors: Any, alone: Any, missing: int) -> list[dict[
         return [row(f"{title}: versions aligned", 0, "", VERSIONS, reached=False)]
     median, large = float(np.median(errors)), float(np.quantile(errors, 0.95))
     return [
-        row(f"{title}: error, median", median, "mm", MEDIAN_MM, median <= MEDIAN_MM),
-        row(f"{title}: error, 95 %", large, "mm", LARGE_MM, large <= LARGE_MM),
+        row(f"{title}: error, median", median, "mm", most=MEDIAN_MM),
+        row(f"{title}: error, 95 %", large, "mm", most=LARGE_MM),
         row(f"{title}: slices without a counterpart", missing, ""),
         row(f"{title}: error of the nearest slice alone, median", float(np.median(alone)), "mm"),
         row(f"{title}: error of the nearest slice alone, 95 %", float(np.quantile(alone, 0.95)), "mm"),

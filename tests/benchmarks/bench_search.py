@@ -1,8 +1,6 @@
 """Exact search against one pass over the rows and against their product with the query, one BLAS thread each.
 
 Times are processor seconds, because other work on the machine changes the clock time.
-
-``python -m tests.benchmarks.bench_search`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -15,12 +13,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from semblance.core.engine import limit_threads
 from semblance.core.metrics.distances import BitDistance
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
-from tests.benchmarks.harness import Row, row, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import row
 
 N, M, K = 1_000_000, 64, 20
 QUERIES = 25
@@ -56,7 +52,7 @@ def a_million() -> list[dict[str, Any]]:
     read = index.prepared.whole.nbytes + index.prepared.half.nbytes
     size = f"{N:,} x {M}"
     return [
-        row(f"top {K} of {size} / one pass (sum)", ratio, "x", 1.3, ratio <= 1.3),
+        row(f"top {K} of {size} / one pass (sum)", ratio, "x", most=1.3),
         row(f"top {K} of {size} / X @ q", of_product, "x"),
         row("  read by a search, mapped where stored", read / 1e6, "MB"),
         row(f"top {K} of {size}", 1e3 * median(search), "ms"),
@@ -88,8 +84,3 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark; it needs no real data."""
     with threadpool_limits(1):
         return [*a_million(), *a_library_of_bits()]
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("search", **measured) for measured in run(real_data.folder())]))

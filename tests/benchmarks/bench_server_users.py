@@ -187,7 +187,7 @@ def rows_of(
         rows += [
             row(f"{what}: {name}, number", len(times), ""),
             row(f"{what}: {name}, median", float(np.median(times)), "ms"),
-            row(f"{what}: {name}, 99 %", longest, "ms", target, longest < target),
+            row(f"{what}: {name}, 99 %", longest, "ms", most=target),
         ]
     searches = sum(len(one["search"]) for one in found)
     actions = searches + sum(len(one["mark"]) for one in found)
@@ -205,6 +205,6 @@ def rows_of(
         grown = growth(values)
         rows += [
             row(f"{name}, most", max(values), unit),
-            row(f"{name}, last third to first", grown, "", FLAT, grown <= FLAT),
+            row(f"{name}, last third to first", grown, "", most=FLAT),
         ]
     return rows

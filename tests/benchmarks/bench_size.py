@@ -109,10 +109,10 @@ def growth(folder: Path) -> list[dict[str, Any]]:
         seconds[n, d] = took
         target = SECONDS if (n, d) in SIZES else None
         rows.append(row(f"train bdm, {n:,} x {d}", took, "s", target, target and took < target))
-        rows.append(row(f"  its peak memory, {n:,} x {d}", peak, "MB", MEGABYTES, peak < MEGABYTES))
+        rows.append(row(f"  its peak memory, {n:,} x {d}", peak, "MB", most=MEGABYTES))
     ratio = seconds[MORE, FEATURES] / seconds[FEWER, FEATURES] / (MORE / FEWER)
     what = f"time from {FEWER:,} to {MORE:,} cases to that of a linear growth"
-    return [*rows, row(what, ratio, "x", GROWTH, ratio <= GROWTH)]
+    return [*rows, row(what, ratio, "x", most=GROWTH)]
 
 
 def everything(folder: Path) -> list[dict[str, Any]]:
@@ -123,7 +123,7 @@ def everything(folder: Path) -> list[dict[str, Any]]:
     n, d = SIZES[0]
     return [
         row(f"train bdm on all, {n:,} x {d}", took, "s"),
-        row(f"  its peak memory, {n:,} x {d}", peak, "MB", MEGABYTES, peak < MEGABYTES),
+        row(f"  its peak memory, {n:,} x {d}", peak, "MB", most=MEGABYTES),
     ]
 
 
@@ -135,7 +135,7 @@ def wide(folder: Path) -> list[dict[str, Any]]:
     size = f"{WIDE:,} x {WIDE_FEATURES:,}, pca:200"
     return [
         row(f"train bdm, {size}", took, "s"),
-        row(f"  its peak memory, {size}", peak, "MB", MEGABYTES, peak < MEGABYTES),
+        row(f"  its peak memory, {size}", peak, "MB", most=MEGABYTES),
     ]
 
 
@@ -147,7 +147,7 @@ def scoring(folder: Path) -> list[dict[str, Any]]:
     size = f"{SCORED:,} x {SCORED_FEATURES}"
     return [
         row(f"train bdm, {size}", took, "s"),
-        row(f"  of it scoring, {size}", scored, "s", SCORING_SECONDS, scored < SCORING_SECONDS),
+        row(f"  of it scoring, {size}", scored, "s", most=SCORING_SECONDS),
     ]
 
 
@@ -175,7 +175,7 @@ def samples(data: Path | None) -> list[dict[str, Any]]:
         found[most] = precision(metric)
         rows.append(row(f"  BDM trained on {most:,} ({seconds:.1f} s)", found[most], ""))
     loss = found[SAMPLES[-1]] - found[4_000]
-    return [*rows, row("  lost by 4,000 cases against 8,000", loss, "", LOSS, loss <= LOSS)]
+    return [*rows, row("  lost by 4,000 cases against 8,000", loss, "", most=LOSS)]
 
 
 def precision_at(metric: Metric, Q: Matrix, of_queries: Any, X: Matrix, of_gallery: Any) -> float:

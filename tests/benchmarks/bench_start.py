@@ -13,6 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.harness import row
+
 RUNS = 5
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/nowhere"}
 CLOCK = """
@@ -63,13 +65,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
                 times[name] += [float(done.stdout)] if turn else []
     window, source, bare = (statistics.median(seconds) for seconds in times.values())
     return [
-        {"what": "first paint", "value": window, "unit": "s", "target": 0.8, "reached": window < 0.8},
-        {"what": "first paint without bytecode", "value": source, "unit": "s"},
-        {"what": "an empty window, PySide6 alone", "value": bare, "unit": "s"},
-        {"what": "first paint against the empty window", "value": window / bare, "unit": "times"},
+        row("first paint", window, "s", most=0.8),
+        row("first paint without bytecode", source, "s"),
+        row("an empty window, PySide6 alone", bare, "s"),
+        row("first paint against the empty window", window / bare, "times"),
     ]
-
-
-if __name__ == "__main__":
-    for row in run(None):
-        print(row)

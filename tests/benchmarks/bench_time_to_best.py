@@ -25,7 +25,7 @@ from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.tasks import Reporter
 from tests.benchmarks.bench_learners_against_euclidean import TABLES, table_splits
-from tests.benchmarks.harness import require_data
+from tests.benchmarks.harness import require_data, row
 from tests.benchmarks.learners.targets import geometric_mean
 
 REFERENCES = ("lmnn", "nca")
@@ -67,16 +67,18 @@ def run(data: Path | None) -> list[dict[str, Any]]:
                 f"{name}, {table}: {1e3 * seconds[name]:.1f} ms to {scores[name]:.3f}; "
                 f"{reference} {1e3 * seconds[reference]:.1f} ms to {scores[reference]:.3f}"
             )
-            out.append(_row(what, seconds[reference] / seconds[name]))
+            out.append(row(what, seconds[reference] / seconds[name], "x"))
     for name in PAPERS:
         mean = geometric_mean(ratios[name])
         assert mean is not None
         faster = sum(ratio is not None and ratio > 1.0 for ratio in ratios[name])
-        row = _row(f"{name}, geometric mean; faster on {faster} of {len(chosen)} tables", mean)
-        out.append({**row, "target": TARGET, "reached": mean >= TARGET and faster == len(chosen)})
+        what = f"{name}, geometric mean; faster on {faster} of {len(chosen)} tables"
+        out.append(row(what, mean, "x", TARGET, mean >= TARGET and faster == len(chosen)))
         if (mean := geometric_mean(passing[name])) is not None:
             out.append(
-                _row(f"{name}, to the reference's best score, passed on {len(passing[name])} tables", mean)
+                row(
+                    f"{name}, to the reference's best score, passed on {len(passing[name])} tables", mean, "x"
+                )
             )
     return out
 
@@ -112,7 +114,3 @@ def _score(distance: Distance, Q: npt.NDArray[np.float64], truth: npt.NDArray[np
     metric = Metric((), distance, MetricCard(learner="euclidean"))
     values = retrieval_accuracy(metric_distances(metric, Q, Q), truth, max_k=RANK)
     return float(mean_over_queries(values)[RANK - 1])
-
-
-def _row(what: str, value: float) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": "x", "target": None, "reached": None}

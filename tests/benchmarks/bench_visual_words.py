@@ -4,8 +4,6 @@ No targets: what three small public sets give, by the protocol of bdm.txt, 4.2 (
 one side where they are known, 5 repeats), each feature set with its default steps. Nothing was chosen by
 these numbers. BUSI is 50 images here, so 25 are tested, and its malignant masses cover four times the area
 of the benign ones: what is cut out for them differs in size, and high values may speak of that.
-
-``python -m tests.benchmarks.bench_visual_words`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.steps import apply_steps, fit_steps
@@ -24,8 +21,7 @@ from semblance.core.metrics.steps.sequence import chosen_steps
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, require_data, table
-from tests.helpers import data as real_data
+from tests.benchmarks.harness import require_data, row
 
 EXTRACTORS = ("gabor", "colour_edge_texture", "visual_words", "textons")
 COUNTED = ("visual_words", "textons")
@@ -33,15 +29,7 @@ LEARNERS = ("euclidean", "bdm_v", "metricboost", "boostmetric")
 WORKERS = 2
 REPEATS = 5
 SCORE = "retrieval_accuracy@10"
-SETS = (
-    ("Corel", "corel1k_a.zip", ""),
-    ("MIAS", "mias_a.zip", "normal=-"),
-    ("BUSI", "busi_masks_a.zip", ""),
-)
-
-
-def row(what: str, value: float, unit: str = "") -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": None, "reached": None}
+SETS = (("Corel", "corel1k_a.zip", ""), ("MIAS", "mias_a.zip", "normal=-"), ("BUSI", "busi_masks_a.zip", ""))
 
 
 def codebooks(library: Path) -> Iterator[dict[str, Any]]:
@@ -92,8 +80,3 @@ def measured(images: Path) -> Iterator[dict[str, Any]]:
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark."""
     return list(measured(require_data(data) / "images"))
-
-
-if __name__ == "__main__":
-    limit_threads()
-    print(table([Row("words", **one) for one in run(real_data.folder())]))

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.benchmarks.harness import row
 from tests.helpers.images import striped_folder
 
 SECONDS, SECONDS_ALONE = 60, 12
@@ -75,8 +76,7 @@ def _rows(name: str, late: list[float], computed: list[float]) -> list[dict[str,
             ("99 % late by less than", share, 5),
             ("never late by more than", worst, 50),
         ):
-            row = {"what": f"{name}, {kind}: {what}", "value": value, "unit": "ms"}
-            rows.append(row | {"target": target, "reached": value < target} if checked else row)
+            rows.append(row(f"{name}, {kind}: {what}", value, "ms", most=target if checked else None))
     return rows
 
 
@@ -250,17 +250,6 @@ def _click(folder: Path) -> list[dict[str, Any]]:
                 milliseconds.append(1000 * (time.perf_counter() - begin))
     middle = float(np.median(milliseconds))
     return [
-        {
-            "what": "click to painted ranking, 100,000 cases",
-            "value": middle,
-            "unit": "ms",
-            "target": 100,
-            "reached": middle < 100,
-        },
-        {"what": "the slowest of ten", "value": max(milliseconds), "unit": "ms"},
+        row("click to painted ranking, 100,000 cases", middle, "ms", most=100),
+        row("the slowest of ten", max(milliseconds), "ms"),
     ]
-
-
-if __name__ == "__main__":
-    for row in run(None):
-        print(row)

@@ -33,9 +33,23 @@ class Row:
 
 
 def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
+    what: str,
+    value: float,
+    unit: str = "",
+    target: float | None = None,
+    reached: bool | None = None,
+    *,
+    most: float | None = None,
+    least: float | None = None,
 ) -> dict[str, Any]:
-    """What a benchmark returns for one measurement: the fields of :class:`Row` without its name."""
+    """What a benchmark returns for one measurement: the fields of :class:`Row` without its name.
+
+    A target is best given as the ``most`` or the ``least`` that the value should be.
+    """
+    if most is not None:
+        target, reached = most, bool(value <= most)
+    elif least is not None:
+        target, reached = least, bool(value >= least)
     return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 

@@ -44,10 +44,7 @@ def test_from_a_folder_of_images_to_scores(tmp_path):
     assert (info["cases"], info["metrics"], info["patients"]) == (40, ["mine"], 20)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [(["--version"], 0), (["info", "gone"], 1), (["magic"], 2)],
-)
+@pytest.mark.parametrize(("arguments", "status"), [(["--version"], 0), (["info", "gone"], 1), (["magic"], 2)])
 def test_exit_statuses(tmp_path, arguments, status):
     found, out, err = run_program(*arguments, cwd=tmp_path)
     assert found == status

@@ -28,12 +28,7 @@ from tests.helpers.images import striped_folder
 
 #: Requests for each route.
 EXAMPLES = 20
-CHECKS = (
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-)
+CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
 
 
 @pytest.fixture

@@ -31,12 +31,7 @@ from semblance.app.window.main_window import MainWindow
 from semblance.app.window.panels import Panels
 from semblance.core.imaging.region import Region
 from tests.helpers.long_run import LONG
-from tests.helpers.named_images import (
-    NAME,
-    named_library,
-    write_named,
-    wrong_images,
-)
+from tests.helpers.named_images import NAME, named_library, write_named, wrong_images
 from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.screen_of_search import ScreenOfSearch
 from tests.helpers.windows import flush
@@ -209,9 +204,7 @@ class ScreenMachine(RuleBasedStateMachine):
         search_operations.submit_region(self.window.context, region)
         self._rest(wait)
 
-    @rule(
-        words=st.sampled_from(["", "ant", "level", "ant07 upright", "nothing has this"]), wait=st.booleans()
-    )
+    @rule(words=st.sampled_from(["", "ant", "level", "ant upright", "nothing has this"]), wait=st.booleans())
     @precondition(has_ranking)
     def order_by_words(self, words: str, wait: bool) -> None:
         search_operations.set_text(self.window.context, words)

@@ -16,7 +16,10 @@ from PySide6.QtCore import QCoreApplication, QEventLoop
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QMainWindow, QPushButton, QWidget
 
+from semblance.app.shell.jobs import WorkerPool
 from semblance.app.widgets.dialog import NameDialog
+from semblance.core.tasks import Reporter
+from tests.helpers.prompt_jobs import LateJobs
 from tests.walks.__main__ import is_stalled_by_host
 from tests.walks.failure_monitor import Watch
 from tests.walks.random_user import PLACES, REST_AFTER, Walker, stub_dialogs
@@ -46,6 +49,31 @@ def test_a_short_walk_through_the_window(tmp_path):
     assert outcome["looked"] >= 120 // REST_AFTER
     # Not each time there is a ranking, and one that the window itself calls outdated is not compared.
     assert outcome["compared"] >= 5
+
+
+def test_late_jobs_keep_the_order_of_a_pool_and_send_copies(qtbot):
+    jobs, found = LateJobs(seed=1, limit_s=0.02), []
+    given = [0]
+    for number in range(3):
+        job = jobs.run("", _appended, given, number, pool=WorkerPool.READ)
+        job.done.connect(found.append)
+    refused = jobs.run("", _never_ends, pool=WorkerPool.BACKGROUND)
+    jobs.run("", _appended, given, 8, pool=WorkerPool.DRAW).cancel()
+    refused.cancelled.connect(lambda: found.append([]))
+    qtbot.waitUntil(lambda: not jobs.active)
+    assert [one for one in found if one] == [[0, 0], [0, 1], [0, 2]]
+    assert [] in found, "what takes too long is cancelled"
+    assert given == [0]
+
+
+def _appended(values: list[int], value: int, *, reporter: Reporter) -> list[int]:
+    values.append(value)
+    return values
+
+
+def _never_ends(*, reporter: Reporter) -> None:
+    while True:
+        reporter.check_cancelled()
 
 
 def walked(window: QMainWindow, steps: int = 60) -> Watch:

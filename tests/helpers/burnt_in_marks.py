@@ -197,13 +197,7 @@ STYLES = (*_DRAWN, *_BARS)
 
 
 def draw_mark(
-    pixels: Bytes,
-    style: str,
-    *,
-    seed: int,
-    colour: str = "white",
-    size: float = 1.0,
-    smooth: bool = False,
+    pixels: Bytes, style: str, *, seed: int, colour: str = "white", size: float = 1.0, smooth: bool = False
 ) -> MarkedImage:
     """``pixels`` (h, w) or (h, w, 3) with a mark of ``style`` (:data:`STYLES`) in ``colour`` (:data:`COLOURS`).
 

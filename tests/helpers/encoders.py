@@ -100,11 +100,7 @@ def transformer(path, *, size=16, patch=8, width=6, seed=0):
         helper.make_node("MatMul", ["attention", "all"], ["features"]),
     ]
     return save(
-        path,
-        nodes,
-        [("pixels", ["n", 3, size, size])],
-        [("features", ["n", tokens + 1, width])],
-        weights,
+        path, nodes, [("pixels", ["n", 3, size, size])], [("features", ["n", tokens + 1, width])], weights
     )
 
 

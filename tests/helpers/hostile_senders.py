@@ -77,10 +77,7 @@ HOLDS = {
         request_association(Verification),
         data(element(0, struct.pack("<L", len(ECHO))) + ECHO, command=True, last=True),
     ),
-    "a command that does not end": (
-        request_association(),
-        data(bytes(100), command=True, last=False),
-    ),
+    "a command that does not end": (request_association(), data(bytes(100), command=True, last=False)),
     "an object that does not come": (
         request_association() + data(STORE_COMMAND, command=True, last=True),
         b"",

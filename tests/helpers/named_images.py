@@ -22,19 +22,21 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.images import stripes
 
 
-def visible_widgets() -> Iterator[QWidget]:
-    """Every widget of which a part can be seen."""
+def visible_widgets(kind: type[QWidget] = QWidget) -> Iterator[QWidget]:
+    """Every widget of ``kind`` of which a part can be seen."""
     for window in QApplication.topLevelWidgets():
         if window.isVisible():
-            yield window
-            yield from (one for one in window.findChildren(QWidget) if not one.visibleRegion().isEmpty())
+            if isinstance(window, kind):
+                yield window
+            yield from (one for one in window.findChildren(kind) if not one.visibleRegion().isEmpty())
 
 
 def wrong_images() -> list[str]:
     """Each visible image whose pixels are of another case than the text that names it says."""
     return [
         f"{text!r} shows {name_in(pixels)}: {path_of(widget)}"
-        for widget in visible_widgets()
+        for kind in (ImageView, CardView)
+        for widget in visible_widgets(kind)
         for text, pixels in images_of(widget)
         if (named := NAME.search(text)) is not None and named[0] != name_in(pixels)
     ]

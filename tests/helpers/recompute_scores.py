@@ -152,6 +152,10 @@ def value(score, test, validation, chosen, config):
         "triplet_accuracy": lambda: (
             np.nansum(test.column("triplets_right")) / np.nansum(test.column("triplets"))
         ),
+        "residual_precision": lambda: test.column(score).mean(),
+        "gain": lambda: (
+            test.column(f"residual_precision@{rest}") - test.column(f"residual_precision@{rest}:no_feedback")
+        ).mean(),
         "calibration_error": lambda: calibration_error(test.votes(10).max(axis=1), test.credit(10)),
     }[name]()
 

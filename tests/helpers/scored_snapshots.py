@@ -38,10 +38,7 @@ def scores(
     k = np.arange(1, 51)
     mean = accuracy - 0.002 * k
     curve = IntervalCurve(
-        tuple(k.tolist()),
-        tuple(mean.tolist()),
-        tuple((mean - 0.05).tolist()),
-        tuple((mean + 0.04).tolist()),
+        tuple(k.tolist()), tuple(mean.tolist()), tuple((mean - 0.05).tolist()), tuple((mean + 0.04).tolist())
     )
     fpr = np.linspace(0, 1, 11)
     tpr = fpr ** (1 - accuracy)

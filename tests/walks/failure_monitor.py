@@ -113,10 +113,11 @@ class Watch:
     def apart(self, look: Callable[[], Found]) -> Found:
         """What ``look`` finds; its time counts for no stall."""
         begin, busy = time.perf_counter(), time.thread_time()
-        found = look()
-        self._last += time.perf_counter() - begin
-        self._busy += time.thread_time() - busy
-        return found
+        try:
+            return look()
+        finally:
+            self._last += time.perf_counter() - begin
+            self._busy += time.thread_time() - busy
 
     def _raised(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         self.problems.append(f"{self.doing}: " + "".join(traceback.format_exception(kind, error, trace)))
@@ -181,7 +182,7 @@ class Watch:
                 self._calm, self._calm_at = _times(), time.perf_counter()
             if self.limit_ms and late > 0.6 * self.limit_ms and not self._stack:
                 self._was_doing = self.doing
-                self._stacks = _stacks()
+                self._stacks = _stacks(self._task)
                 self._stack = self._stacks.get(self._task, "")
 
 
@@ -195,9 +196,11 @@ class _Time(NamedTuple):
 NONE = _Time(0.0, 0.0)
 
 
-def _stacks() -> dict[int, str]:
-    """Where each thread is. Its frame is released: a stored one would hold what it paints with."""
+def _stacks(main: int) -> dict[int, str]:
+    """Where each thread is, ``main`` the window's. A stored frame would hold what it paints with."""
     tasks = {thread.ident: thread.native_id for thread in threading.enumerate()}
+    # In a copy of a process it has the number of the one that was copied.
+    tasks[threading.main_thread().ident] = main
     return {
         tasks[ident] or 0: "".join(traceback.format_stack(frame)[-8:])
         for ident, frame in sys._current_frames().items()

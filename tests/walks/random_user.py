@@ -11,15 +11,7 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QComboBox,
-    QFileDialog,
-    QMainWindow,
-    QMenu,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QMainWindow, QMenu, QTextEdit, QWidget
 from shiboken6 import isValid
 
 from semblance.app.evaluation.map_page import MapPage
@@ -60,6 +52,8 @@ KEYS = (
 #: Shortcuts that end the walk instead of the window's work.
 LEFT_OUT = ("quit",)
 TEXTS = ("", "benign", "P003", "ü", "a" * 300, "0.5", "-7", "%s{}", "level", "1e9")
+#: A longer text is pasted.
+MOST_TYPED = 20
 SIZES = ((1024, 640), (1280, 800), (1440, 900), (1100, 1000), (1920, 1080), (1366, 700))
 PAUSES_MS = (0, 0, 0, 5, 20, 60)
 #: Steps inside a dialog or menu before it is closed.
@@ -387,6 +381,10 @@ class Walker:
         if focus is not None and (focus.inherits("QLineEdit") or isinstance(focus, QTextEdit)):
             text = self._rng.choice(TEXTS)
             self._say(f"type {text[:10]!r} into {_name(focus)}")
+            if len(text) > MOST_TYPED:
+                QApplication.clipboard().setText(text)
+                QTest.keyClick(focus, Qt.Key.Key_V, CTRL)
+                return
             for letter in text:
                 QTest.keyClick(focus, letter)
                 if not isValid(focus):

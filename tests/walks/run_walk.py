@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,13 @@ def make_library(folder: Path) -> Path:
     return folder
 
 
-def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = False) -> dict[str, Any]:
-    """Walk once in this process; what was done, shown, stalled and went wrong."""
+def walk(
+    made: Path, seed: int, actions: int, stall_ms: float, trace: bool = False, processes: bool = False
+) -> dict[str, Any]:
+    """Walk once in this process; what was done, shown, stalled and went wrong.
+
+    Jobs run here, late and in an order that ``seed`` chooses; with ``processes`` in processes, as in the program.
+    """
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
     from semblance.app.application import make_application
@@ -56,16 +62,22 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.app.screenshot import _delayed_work, wait_until_idle
     from semblance.app.shell.theme import is_styled
+    from semblance.core.workflows.features import describe_slices, extract_features
+    from tests.helpers.engine_here import open_engine_here
     from tests.helpers.named_images import wrong_images
+    from tests.helpers.prompt_jobs import LateJobs
     from tests.helpers.screen_of_search import ScreenOfSearch
     from tests.walks.failure_monitor import Watch
-    from tests.walks.random_user import Walker, stub_dialogs
+    from tests.walks.random_user import LOOK_MS, Walker, stub_dialogs
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()
     application.setQuitOnLastWindowClosed(False)
-    from semblance.app.window.main_window import MainWindow
+    from semblance.app.window import main_window
 
+    if not processes:
+        main_window.Jobs = partial(LateJobs, seed=seed, turn_ms=LOOK_MS)
+        extract_features.open_engine = describe_slices.open_engine = open_engine_here
     with tempfile.TemporaryDirectory() as place, trace_file(Path.home()).open("w", buffering=1) as trace_log:
         folder = Path(place)
         for name in ("Walk.semblance", "files", "more", "ant images"):
@@ -76,7 +88,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         folders = [folder / "more", folder / "files", folder / "ant images", library, folder / "nowhere"]
         stub_dialogs(random.Random(seed), files, folders, out)
         library_commands.open_demo = lambda context: None
-        window = MainWindow()
+        window = main_window.MainWindow()
         messages = window.context.messages
         window.show()
         window.start(library, freeze_garbage_collector)
@@ -85,6 +97,8 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         window.context.actions["quit"].triggered.disconnect()
         over: list[bool] = []
         watch = Watch(stall_ms)
+        if isinstance(window.jobs, LateJobs):
+            window.jobs.apart = watch.apart
 
         def say(what: str) -> None:
             # The time of looking is no stall of the window.
@@ -106,9 +120,13 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         def look() -> bool:
             """Whether the window is at rest; if so, all it shows is compared with its search."""
             nonlocal rests, looks, looked
-            busy = [*(job.function for job in window.jobs.active), *map(_described, _delayed_work(window))]
-            busy += [
-                what for what, is_ready in (("window", window.built), ("theme", is_styled())) if not is_ready
+            busy = [job.function for job in window.jobs.active] or [
+                *map(_described, _delayed_work(window)),
+                *(
+                    one
+                    for one, is_ready in (("window", window.built), ("theme", is_styled()))
+                    if not is_ready
+                ),
             ]
             looks, rests = looks + 1, 0 if busy else rests + 1
             if rests < IDLE_CHECKS and looks < LONGEST:
@@ -166,6 +184,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "longest_ms": longest,
         "longest_busy_ms": busy,
         "closing_s": closing,
+        "processor_s": time.process_time(),
         "done": walker.done,
         "looked": looked,
         "compared": screen.compared,

@@ -332,9 +332,11 @@ class CardFeedback(QObject):
         marks = self.marks()
         menu.addSeparator()
         texts = mark_texts(self._state)
-        for mark, text, key in ((1, texts[1], "U"), (-1, texts[-1], "D")):
+        actions = self._context.actions
+        for mark, text in ((MORE_LIKE, texts[1]), (LESS_LIKE, texts[-1])):
             label = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
-            action = menu.addAction(f"{label}\t{key}", partial(self.mark_rows, mark, rows))
+            label = actions.menu_text(label, _COMMANDS[mark])
+            action = menu.addAction(label, partial(self.mark_rows, mark, rows))
             action.setCheckable(True)
             action.setChecked(all(marks.get(row) == mark for row in rows))
         if is_ranking and len(rows) == 1 and self._state.refusal is None:
@@ -342,7 +344,7 @@ class CardFeedback(QObject):
             compare_label = (
                 tr("Mark as closer than…") if pending in (NONE, rows[0]) else tr("Mark as the farther case")
             )
-            menu.addAction(f"{compare_label}\tT", self.compare_current)
+            menu.addAction(actions.menu_text(compare_label, "judge_closer"), self.compare_current)
 
     # Implementation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QHideEvent,
@@ -34,13 +34,14 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, WorkerPool
+from semblance.app.shell.keys import claims
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, HLine, fill, hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader, side_by_side
 from semblance.app.widgets.section_header import SectionHeader
@@ -135,10 +136,7 @@ class QuestionsPage(FullPage):
         body.addWidget(self._pages, 1)
         body.addWidget(HLine(vertical=True))
         body.addWidget(self.progress)
-        page = vbox(self)
-        page.addWidget(self.header)
-        page.addLayout(body, 1)
-        page.addWidget(self._footer)
+        fill(vbox(self), self.header, (body, 1), self._footer)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -161,6 +159,10 @@ class QuestionsPage(FullPage):
         super().hideEvent(event)
         self._refresh_timer.stop()
 
+    def event(self, event: QEvent) -> bool:
+        is_key = event.type() == QEvent.Type.ShortcutOverride
+        return (is_key and self.session.can_undo and claims(event, "Ctrl+Z")) or super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Undo):
             self.session.undo()
@@ -182,13 +184,14 @@ class QuestionsPage(FullPage):
             self._ledger = self._state.ledger
             self.progress.clear()
         self._show()
-        judged = self._state.judgement_count
+        judged, ledger = self._state.judgement_count, self._ledger
+
+        def show_score(score: HeldOutScore | None) -> None:
+            if self._ledger == ledger:
+                self.progress.show_score(judged, score)
+
         if self._state.can_judge:
-            mark_cards.fetch_score(
-                self._context,
-                lambda score: self.progress.show_score(judged, score),
-                channel=mark_cards.CURVE,
-            )
+            mark_cards.fetch_score(self._context, show_score, channel=mark_cards.CURVE)
 
     def _clear(self) -> None:
         for job in list(self._opening.values()):
@@ -314,18 +317,17 @@ class LearningProgress(QWidget):
             text.setWordWrap(text is not label)
             set_look(text, role="second")
         set_look(self.value, role="title")
-        accuracy = hbox(spacing=8)
-        accuracy.addWidget(label)
-        accuracy.addStretch(1)
-        accuracy.addWidget(self.badge)
-        column = vbox(self, spacing=8, margins=(12, 10, 12, 12))
-        column.addWidget(self.header)
-        column.addWidget(self.curve)
-        column.addLayout(accuracy)
-        column.addWidget(self.value)
-        column.addWidget(self.before)
-        column.addWidget(explanation)
-        column.addStretch(1)
+        accuracy = fill(hbox(spacing=8), label, STRETCH, self.badge)
+        fill(
+            vbox(self, spacing=8, margins=(12, 10, 12, 12)),
+            self.header,
+            self.curve,
+            accuracy,
+            self.value,
+            self.before,
+            explanation,
+            STRETCH,
+        )
         self._max_size = (theme().px(WIDTH), theme().px(CURVE_HEIGHT))
         theme_signals.changed.connect(self._update_size)
         self._update_size()

@@ -205,7 +205,8 @@ class RegionSearch(QObject):
     def _search_shown_slice(self) -> None:
         """Search with the slice shown, where another one was searched with; with all slices, open on another."""
         query = self._context.state.query
-        if query is not None and self.by_slice:
+        # While another image is loading, the slice shown is that of the query before.
+        if query is not None and self.by_slice and self._pane.view.editable:
             search_operations.submit_region(self._context, self._shown_slice(), slices=query.slices)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
@@ -82,7 +83,8 @@ class SearchAutosave(QObject):
             record,
             seen=list(seen),
             pool=WorkerPool.SEARCH,
-            channel=f"save {library.location}",
+            # A search that was left is saved, too.
+            channel=f"save {library.location} {record.get('name')}",
             quiet=True,
         )
         if name and content not in seen:
@@ -143,7 +145,7 @@ class SearchAutosave(QObject):
         state, before, query = self._state, self._named_query, self._state.query
         if not state.search_name or before is None or query is None or state.location is None:
             return
-        if (before.case, before.image) == (query.case, query.image):
+        if _are_of_one_image(before, query):
             return
         # The named search stays unchanged: from now on judgements go into a new ledger.
         name = state.search_name
@@ -152,6 +154,11 @@ class SearchAutosave(QObject):
         self._context.messages.info(
             tr("The search '{name}' is unchanged. The new query has no name.", name=name)
         )
+
+
+def _are_of_one_image(one: Query | None, other: Query | None) -> bool:
+    """Whether at most the region differs."""
+    return one is not None and other is not None and (one.case, one.image) == (other.case, other.image)
 
 
 def _different_notes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> list[str]:
@@ -178,10 +185,14 @@ def save(context: Context, name: str) -> Job | None:
     path, seen = state.location, state.search_content()
     job = _run(context, saved_searches.save, name, state.search_record())
 
+    query = state.query
+
     def show(given: str) -> None:
-        if state.location == path:
+        if state.location == path and _are_of_one_image(state.query, query):
             state.set_search_name(given, seen)
-        context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
+            context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
+        else:
+            context.messages.info(tr("Saved as '{name}'.", name=given))
 
     job.done.connect(show)
     return job
@@ -192,11 +203,13 @@ def branch(context: Context, name: str) -> Job | None:
     state = context.state
     if state.location is None or state.query is None:
         return None
-    path, before = state.location, state.search_name
+    path, query, before = state.location, state.query, state.search_name
     job = _run(context, saved_searches.branch, name, state.search_record())
 
     def show(search: Search) -> None:
-        if state.location != path:
+        if state.location != path or not _are_of_one_image(state.query, query):
+            # Its judgements are not those of another query.
+            context.messages.info(tr("Saved as '{name}'.", name=name.strip()))
             return
         state.set_search_name("")
         state.change_search(ledger=search.ledger)
@@ -214,17 +227,10 @@ def branch(context: Context, name: str) -> Job | None:
 
 def reopen(context: Context, name: str) -> Job | None:
     """Open a saved search with its view, and warn of what is missing or would differ."""
-    path = context.state.location
-    if path is None:
+    if context.state.location is None:
         return None
-    job = _run(context, saved_searches.reopen, name, channel="ask")
-
-    def show(found: ReopenedSearch) -> None:
-        if context.state.location == path:
-            show_reopened(context, found)
-
-    job.done.connect(show)
-    return job
+    then = partial(show_reopened, context)
+    return _run(context, saved_searches.reopen, name, channel="ask", then=then)
 
 
 def show_reopened(context: Context, found: ReopenedSearch) -> None:
@@ -233,7 +239,7 @@ def show_reopened(context: Context, found: ReopenedSearch) -> None:
     context.state.set_ranked_search(found.ranked_search)
     context.state.restore_view(found.view)
     if found.notes:
-        again = "" if found.is_current else tr("Choose Search > Search again (F5) to update it.")
+        again = "" if found.is_current else tr("Choose Search > Search again to update it.")
         context.messages.warning(
             tr("'{name}' was opened in part.", name=found.name),
             " ".join((*map(translate, found.notes), again)),
@@ -244,32 +250,26 @@ def list_searches(context: Context, then: Callable[[list[SavedSearch]], None]) -
     """Give the saved searches to ``then``."""
     if context.state.location is None:
         return None
-    job = _run(context, saved_searches.saved_searches)
-    job.done.connect(then)
-    return job
+    return _run(context, saved_searches.saved_searches, then=then)
 
 
 def list_deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]) -> Job | None:
     """Give name, time and token of the deleted searches that can be restored to ``then``."""
     if context.state.location is None:
         return None
-    job = _run(context, saved_searches.deleted_searches)
-    job.done.connect(then)
-    return job
+    return _run(context, saved_searches.deleted_searches, then=then)
 
 
 def rename(context: Context, old: str, new: str) -> Job | None:
     """Rename a saved search."""
     if context.state.location is None:
         return None
-    job = _run(context, saved_searches.rename, old, new)
 
     def show(given: str) -> None:
         if context.state.search_name == old:
             context.state.set_search_name(given, context.state.seen_searches[0])
 
-    job.done.connect(show)
-    return job
+    return _run(context, saved_searches.rename, old, new, then=show)
 
 
 def enter_outcome(
@@ -295,9 +295,7 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
         return None
     if context.state.search_name == name:
         context.state.set_search_name("")
-    job = _run(context, saved_searches.delete, name)
-    job.done.connect(then)
-    return job
+    return _run(context, saved_searches.delete, name, then=then)
 
 
 def restore(context: Context, token: str) -> Job | None:
@@ -310,20 +308,25 @@ def _run(
     function: Callable[..., Any],
     *args: Any,
     channel: str | None = None,
+    then: Callable[[Any], object] = lambda _result: None,
     fail: Callable[[SemblanceError], None] | None = None,
     **keywords: Any,
 ) -> Job:
+    """``then``: is given the result, unless another library is open by then."""
+    library = context.state.location
     job = context.jobs.run(
         tr("Searches"),
         function,
-        context.state.location,
+        library,
         *args,
         pool=WorkerPool.SEARCH,
         channel=channel,
         quiet=True,
         **keywords,
     )
-    job.failed.connect(fail or context.messages.error)
+    if fail is None:
+        return context.follow(job, then, library=library)
+    job.failed.connect(fail)
     return job
 
 
@@ -359,7 +362,7 @@ class SearchView(QObject):
         if index >= 0:
             out["current"] = self._state.columns.ids[index]
         view = query.view
-        if view.image is not None:
+        if query.shows_query:
             viewport, window = view.viewport, view.window_level
             out |= {
                 "zoom": None if viewport.fitted else [viewport.zoom, viewport.x, viewport.y],
@@ -377,7 +380,7 @@ class SearchView(QObject):
     def restore(self, view: Mapping[str, Any]) -> None:
         """Restore a view; that of the image when it is shown."""
         self._pending_view = view
-        if self._query.view.image is not None and self._query.shows_query:
+        if self._query.shows_query:
             self._restore_image()
         QTimer.singleShot(0, self, lambda: self._restore_ranking(view))
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QMimeData,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QGuiApplication, QIcon, QImage, QKeyEvent, QPainter, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -26,6 +36,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Job
+from semblance.app.shell.keys import claims
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.query_source import QuerySource
 from semblance.app.shell.state import Change
@@ -35,7 +46,7 @@ from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import WrappingRow, hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, WrappingRow, fill, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.text_cache import text_cache
@@ -107,21 +118,12 @@ class SearchesPanel(Panel):
         fields = form()
         fields.addRow(tr("Name"), self.name)
         fields.addRow(tr("Later diagnosis"), self.outcome)
-        undo_row = hbox(spacing=8)
-        undo_row.addWidget(self._deleted_label, 1)
-        undo_row.addWidget(self.undo_button)
+        undo_row = fill(hbox(spacing=8), (self._deleted_label, 1), self.undo_button)
         buttons = WrappingRow(self.open_button, self.delete_button, self.deleted_button)
         side = QWidget()
         side.setMaximumWidth(theme().px(_FORM_WIDTH))
-        column = vbox(side, spacing=8)
-        column.addLayout(fields)
-        column.addLayout(buttons)
-        column.addWidget(self.problem)
-        column.addLayout(undo_row)
-        column.addStretch(1)
-        row = hbox(self, spacing=16, margins=(12, 8, 12, 8))
-        row.addWidget(self._pages, 3)
-        row.addWidget(side, 2)
+        fill(vbox(side, spacing=8), fields, buttons, self.problem, undo_row, STRETCH)
+        fill(hbox(self, spacing=16, margins=(12, 8, 12, 8)), (self._pages, 3), (side, 2))
 
     def names(self) -> list[str]:
         """The names, in the order of the list."""
@@ -214,6 +216,10 @@ class SearchesPanel(Panel):
         """Restore the search that was deleted last."""
         if self._deleted:
             self._restore(self._deleted[-1][1])
+
+    def event(self, event: QEvent) -> bool:
+        is_key = event.type() == QEvent.Type.ShortcutOverride
+        return (is_key and bool(self._deleted) and claims(event, "Ctrl+Z")) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         control = event.modifiers() == Qt.KeyboardModifier.ControlModifier

@@ -73,7 +73,7 @@ class OrderLine(QFrame):
         state, is_comparing = self._state, self._comparison.closer != NONE
         refining, aside = state.refining_count, len(state.marks_set_aside)
         texts = [self._comparison_text()] if is_comparing else self._texts()
-        self._text.setText("; ".join(text for text, _ in texts))
+        self._text.setText(" · ".join(text for text, _ in texts))
         self._text.set_tip("\n".join(tip for _, tip in texts if tip) or self._text.text())
         for button, has_use in (
             (self.before, bool(state.marks)),
@@ -105,7 +105,15 @@ class OrderLine(QFrame):
     def _comparison_text(self) -> tuple[str, str]:
         columns = self._state.columns
         name = columns.name(columns.index_of_row(self._comparison.closer))
-        return tr("{case} is closer than … click the farther case, or go there and press T", case=name), ""
+        if key := self._context.actions.key_text("judge_closer"):
+            text = tr(
+                "{case} is closer than … click the farther case, or go there and press {key}",
+                case=name,
+                key=key,
+            )
+        else:
+            text = tr("{case} is closer than … click the farther case", case=name)
+        return text, ""
 
     def _texts(self) -> list[tuple[str, str]]:
         """What orders the cases, each with its tooltip."""

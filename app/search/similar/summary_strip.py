@@ -615,7 +615,8 @@ def edit_prevalences(context: Context, parent: QWidget) -> None:
             job = context.jobs.run(
                 "", set_prevalences, library, dialog.shares(), pool=WorkerPool.READ, quiet=True
             )
-            context.follow(job, lambda _: search_operations.rank(context))
+            context.follow(job, lambda _: search_operations.rank(context), library=library)
         dialog.deleteLater()
 
-    context.follow(context.jobs.run("", prevalences, library, pool=WorkerPool.READ, quiet=True), ask)
+    job = context.jobs.run("", prevalences, library, pool=WorkerPool.READ, quiet=True)
+    context.follow(job, ask, library=library)

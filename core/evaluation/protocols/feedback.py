@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.protocols.protocol import MetricTrial, SplitProtocol, random_halves
+from semblance.core.evaluation.query_records import ALL, QueryRecords
 from semblance.core.evaluation.result import MeasuredScores, QueryScores
 from semblance.core.evaluation.scores import Matrix, Rows
 from semblance.core.evaluation.splits import HoldOut, patient_codes
@@ -75,8 +77,14 @@ class FeedbackProtocol(SplitProtocol):
             if n:
                 scores[f"{name}:no_feedback"] = float(without[:, place].mean())
                 scores[f"gain@{RANK}:{n}"] = scores[name] - scores[f"{name}:no_feedback"]
+        columns = {f"{SCORE}:{n}": with_marks[:, place] for place, n in enumerate(JUDGED)} | {
+            f"{SCORE}:{n}:no_feedback": without[:, place] for place, n in enumerate(JUDGED) if n
+        }
         return MeasuredScores(
-            scores, intervals=intervals, queries=QueryScores(f"{SCORE}:20", queries, with_marks[:, -1])
+            scores,
+            intervals=intervals,
+            queries=QueryScores(f"{SCORE}:20", queries, with_marks[:, -1]),
+            records=search.records(queries, columns) if trial.keeps_queries else None,
         )
 
 
@@ -117,6 +125,26 @@ class _SimulatedSearch:
         chosen: Rows = np.sort(rng.permutation(able)[:most])
         return chosen
 
+    def records(self, queries: Rows, columns: Mapping[str, Matrix]) -> QueryRecords:
+        """What ``queries`` (q,) find before anything is marked; ``columns`` (q,) by name, after that."""
+        nearest = np.full((len(queries), RANK), -1, dtype=np.intp)
+        for place, query in enumerate(queries.tolist()):
+            first = self._order(query, self._distances(query))[:RANK]
+            nearest[place, : len(first)] = first
+        there = nearest >= 0
+        same = there & (self._findings[nearest] == self._findings[queries][:, None])
+        units = np.arange(len(self._findings)) if self._patients is None else self._patients
+        return QueryRecords(
+            ALL,
+            queries,
+            (RANK,),
+            same.sum(axis=1, dtype=np.float64)[:, None],
+            there.sum(axis=1, dtype=np.intp)[:, None],
+            nearest,
+            units[queries],
+            columns=columns,
+        )
+
     def precision(self, query: int) -> tuple[Matrix, Matrix]:
         """For each number of judged cases, with the marks and by distance alone."""
         relevant = self._findings == self._findings[query]
@@ -132,10 +160,7 @@ class _SimulatedSearch:
             with_marks[place] = without[place]
             if n and len(rest):
                 marks = Feedback(
-                    cases,
-                    self._coordinates[query],
-                    np.sort(judged[liked[:n]]),
-                    np.sort(judged[~liked[:n]]),
+                    cases, self._coordinates[query], np.sort(judged[liked[:n]]), np.sort(judged[~liked[:n]])
                 )
                 scores = marks.scores()
                 first = rest[np.argsort(-scores[rest], kind="stable")[:RANK]]

@@ -196,11 +196,7 @@ def _positions(data: EvaluationData, views: PolypViews) -> EvaluationData:
             tr_lazy("A position along the colon of {data} is not a number.", data=data.name)
         ) from None
     return replace(
-        data,
-        X=places[:, None],
-        y=views.identities,
-        feature_names=(GEODESIC,),
-        feature_groups=(GEODESIC,),
+        data, X=places[:, None], y=views.identities, feature_names=(GEODESIC,), feature_groups=(GEODESIC,)
     )
 
 

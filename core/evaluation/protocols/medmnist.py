@@ -98,11 +98,7 @@ class MedMNISTProtocol(SplitProtocol):
         return rule, [HoldOut(train, test, data.by_patient, seed, validation)]
 
     def plan(
-        self,
-        data: EvaluationData,
-        repeats: int | None,
-        seed: int,
-        learners: Sequence[str] = (),
+        self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
     ) -> EvaluationPlan:
         """As :meth:`SplitProtocol.plan`; parts may have copies of an image, which are counted, but no patient."""
         data = prepare(data)

@@ -490,11 +490,7 @@ def _measure_ccml(trial: MetricTrial) -> MeasuredScores:
             trial,
             sorted({*_CCML_K, *_REPORTED_RANKS, plain_k, chosen_mean, chosen_likelihood}),
             inside=False,
-            columns={
-                "ccknn_error": test_errors[0],
-                "ccknn_likelihood_error": test_errors[1],
-                "ndcg": gains,
-            },
+            columns={"ccknn_error": test_errors[0], "ccknn_likelihood_error": test_errors[1], "ndcg": gains},
             chosen=chosen,
         ),
     )

@@ -439,8 +439,7 @@ class _LearnerRun:
             raise
         except FAILURES as problem:
             self.failure = LearnerFailure(
-                self.spec.name,
-                tr_lazy("Repeat {n}: {problem}", n=repeat + 1, problem=failure_text(problem)),
+                self.spec.name, tr_lazy("Repeat {n}: {problem}", n=repeat + 1, problem=failure_text(problem))
             )
 
     def _learner_for(
@@ -542,8 +541,7 @@ def _runs(learners: Sequence[LearnerSpec], plan: EvaluationPlan) -> list[_Learne
     duplicates = sorted({name for name in names if names.count(name) > 1})
     if duplicates:
         raise BadArguments(
-            tr_lazy("The learner '{twice}' is named twice.", twice=duplicates[0]),
-            "Name each learner once.",
+            tr_lazy("The learner '{twice}' is named twice.", twice=duplicates[0]), "Name each learner once."
         )
     return [
         _AutoRun(spec, plan.chosen_by)

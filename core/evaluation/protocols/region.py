@@ -23,14 +23,17 @@ from semblance.core.evaluation.protocols.protocol import (
     failure_text,
     repeated_folds,
 )
+from semblance.core.evaluation.query_records import ALL, QueryRecords, ranked_queries
 from semblance.core.evaluation.region_queries import IN_REGION, found_places
 from semblance.core.evaluation.result import (
     EvaluationResult,
     FitSeconds,
     LearnerFailure,
     LearnerResult,
+    NamedSplit,
     ScoreCurve,
     SplitFacts,
+    SplitQueries,
     number_or_none,
 )
 from semblance.core.evaluation.scores import (
@@ -136,7 +139,9 @@ class RegionProtocol(EvaluationProtocol):
         repeats = self.repeats if repeats is None else repeats
         if repeats < 1:
             raise BadArguments("There must be at least one repeat.", "Use --repeats 1, for example.")
-        searches = _RegionSearches(prepare(data), int(str(self.settings["queries"])), seed)
+        searches = _RegionSearches(
+            prepare(data), int(str(self.settings["queries"])), seed, self.keeps_queries
+        )
         specs = [LearnerSpec(BY_PLACE), *(one for one in learners if one.name != BY_PLACE)]
         names = [spec.name for spec in specs]
         if len(set(names)) < len(names):
@@ -171,6 +176,8 @@ class RegionProtocol(EvaluationProtocol):
             failed=tuple(failed),
             compared=self.compared,
             versions=versions(),
+            splits=tuple(searches.fitted_on.values()),
+            queries=tuple(one for run in runs for one in run.queries),
         )
 
 
@@ -248,7 +255,7 @@ def _is_above(value: float, interval: Interval | None, chance: float) -> bool:
 @dataclass(frozen=True, eq=False)
 class _Run:
     """What one way to search finds: retrieval accuracy (r, q, K) in each repeat; of the places found the share inside
-    regions (q,), that of the 10 nearest, and chance, by the names of the scores."""
+    regions (q,), that of the 10 nearest, and chance, by the names of the scores; single ``queries`` where kept."""
 
     name: str
     params: Mapping[str, object]
@@ -256,19 +263,23 @@ class _Run:
     accuracy: Matrix
     seconds: tuple[float, ...]
     shares: Mapping[str, Matrix] = field(default_factory=dict)
+    queries: Sequence[SplitQueries] = ()
 
 
 class _RegionSearches:
     """The queries of one evaluation, and the scores of what they find."""
 
-    def __init__(self, data: EvaluationData, most: int, seed: int) -> None:
+    def __init__(self, data: EvaluationData, most: int, seed: int, keeps_queries: bool) -> None:
         """
         Raises:
             BadInput: no case has a region and another one to find.
         """
         assert data.places is not None
-        self.data, self.places = data, data.places
-        self.findings: Rows = np.unique(data.y, return_inverse=True)[1].astype(np.intp)
+        self.data, self.places, self._keeps_queries = data, data.places, keeps_queries
+        #: The folds that learners were fitted on, by repeat and fold; empty unless queries are kept.
+        self.fitted_on: dict[tuple[str, str], NamedSplit] = {}
+        names, codes = np.unique(data.y, return_inverse=True)
+        self.findings, self._n_findings = codes.astype(np.intp), len(names)
         known = patient_codes(data.units, data.n_cases)
         self.units: Rows = np.arange(data.n_cases) if known is None else known
         queries = np.flatnonzero(self.places.has_region)
@@ -308,15 +319,57 @@ class _RegionSearches:
             rows = order[regions[order]]
             if len(rows):
                 shares[2, number] = inside[rows].mean()
-        names = (PLACE_SCORE, f"{PLACE_SCORE}@{MAX_K}", f"{PLACE_SCORE}_chance")
+        by_score = dict(
+            zip((PLACE_SCORE, f"{PLACE_SCORE}@{MAX_K}", f"{PLACE_SCORE}_chance"), shares, strict=True)
+        )
+        given = GivenDistances(distances, lesions=self._lesions)
         return _Run(
             BY_PLACE,
             {},
             "",
             np.repeat(accuracy[np.newaxis], repeats, axis=0),
             (seconds,),
-            dict(zip(names, shares, strict=True)),
+            by_score,
+            self._kept((BY_PLACE, "", ""), given, self.queries, by_score, reporter),
         )
+
+    def _kept(
+        self,
+        name: tuple[str, str, str],
+        distances: PairDistances,
+        queries: Rows,
+        columns: Mapping[str, Matrix],
+        reporter: Reporter,
+    ) -> tuple[SplitQueries, ...]:
+        """What single queries found, by the ``name`` of the way to search, the repeat and the fold; none unless they
+        are kept."""
+        if not self._keeps_queries:
+            return ()
+        found = ranked_queries(
+            distances,
+            self.findings,
+            self.findings[queries],
+            self._n_findings,
+            range(1, MAX_K + 1),
+            query_patients=self.units[queries],
+            gallery_patients=self.units,
+            reporter=reporter,
+        )
+        relevant, every = (
+            rows[queries] for rows in answering_cases(self.findings, self.units, self._lesions)
+        )
+        chance = np.where(every > 0, relevant / np.maximum(every, 1), np.nan)
+        records = QueryRecords(
+            ALL,
+            queries,
+            found.k,
+            found.hits,
+            found.answers,
+            found.nearest,
+            self.units[queries],
+            columns={"chance": chance, "relevant": relevant.astype(np.float64), **columns},
+        )
+        return (SplitQueries(*name, records),)
 
     @property
     def _lesions(self) -> Rows | None:
@@ -341,6 +394,7 @@ class _RegionSearches:
 
         accuracy = np.full((repeats, len(self.queries), min(MAX_K, data.n_cases - 1)), np.nan)
         seconds: list[float] = []
+        kept: list[SplitQueries] = []
         is_query = np.full(data.n_cases, -1)
         is_query[self.queries] = np.arange(len(self.queries))
         learner = make_learner(spec.name, random_state=seed, **spec.params)
@@ -359,7 +413,13 @@ class _RegionSearches:
             distances = metric_distances(metric, data.X[queries], data.X, self._lesions)
             found = self._accuracy(distances, queries, reporter)
             accuracy[number // FOLDS, is_query[queries]] = found[:, : accuracy.shape[2]]
-        return _Run(name, learner.method_params(), steps_text(steps), accuracy, tuple(seconds))
+            label = str(number // FOLDS + 1), str(number % FOLDS + 1)
+            if self._keeps_queries:
+                self.fitted_on[label] = NamedSplit(*label, split)
+            kept += self._kept((name, *label), distances, queries, {}, reporter)
+        return _Run(
+            name, learner.method_params(), steps_text(steps), accuracy, tuple(seconds), queries=tuple(kept)
+        )
 
     def result(self, run: _Run, seed: int) -> LearnerResult:
         """The scores of ``run`` with their intervals over queries."""

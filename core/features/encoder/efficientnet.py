@@ -24,15 +24,7 @@ SIDE, WIDTH = 224, 1280
 PADDING = "SAME_UPPER"
 STEM_STRIDE = 2
 #: (repeats, kernel, stride of the first, expansion) of each stage of blocks.
-STAGES = (
-    (1, 3, 1, 1),
-    (2, 3, 2, 6),
-    (2, 5, 2, 6),
-    (3, 3, 2, 6),
-    (3, 5, 1, 6),
-    (4, 5, 2, 6),
-    (1, 3, 1, 6),
-)
+STAGES = ((1, 3, 1, 1), (2, 3, 2, 6), (2, 5, 2, 6), (3, 3, 2, 6), (3, 5, 1, 6), (4, 5, 2, 6), (1, 3, 1, 6))
 EPSILON = 1e-3
 #: Blocks (from 0) whose maps are averaged for the levels; the head follows them.
 LEVELS = (2, 4, 7, 10, 14)

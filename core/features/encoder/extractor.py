@@ -240,10 +240,7 @@ def _square(image: Image, region: Region | None, margin: float) -> Image:
     left, top, side = _square_around(part, margin)
     right, bottom = left + side, top + side
     inside = image.pixels[max(0, top) : bottom, max(0, left) : right]
-    beyond = [
-        (max(0, -top), max(0, bottom - image.height)),
-        (max(0, -left), max(0, right - image.width)),
-    ]
+    beyond = [(max(0, -top), max(0, bottom - image.height)), (max(0, -left), max(0, right - image.width))]
     if any(map(any, beyond)):
         inside = np.pad(inside, [*beyond, (0, 0)][: inside.ndim], mode="symmetric")
     return replace(image, pixels=inside)

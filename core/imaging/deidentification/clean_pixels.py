@@ -11,13 +11,7 @@ import numpy.typing as npt
 from semblance.core.imaging.dicom.colour import from_palette, to_rgb
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout
-from semblance.core.imaging.dicom.transfer_syntaxes import (
-    EXPLICIT_BIG,
-    EXPLICIT_LITTLE,
-    JPEG_LS,
-    PLAIN,
-    RLE,
-)
+from semblance.core.imaging.dicom.transfer_syntaxes import EXPLICIT_BIG, EXPLICIT_LITTLE, JPEG_LS, PLAIN, RLE
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.text_detector import TextBox, without_contained
 from semblance.core.tasks import SILENT, Reporter

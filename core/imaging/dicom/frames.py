@@ -147,10 +147,7 @@ def check_codestream(
         )
     if syntax == JPEG_EXTENDED and depth > 8 and not deep_jpeg:
         raise BadInput(
-            tr_lazy(
-                "'{name}' is 12-bit JPEG (JPEG Extended), for which no decoder is installed.",
-                name=name,
-            ),
+            tr_lazy("'{name}' is 12-bit JPEG (JPEG Extended), for which no decoder is installed.", name=name),
             "Export it as lossless JPEG or uncompressed.",
         )
 

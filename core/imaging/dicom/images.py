@@ -46,7 +46,6 @@ from semblance.core.imaging.memory import one_large_image_at_a_time
 from semblance.core.imaging.slice_plane import SlicePlane, StackLocation
 from semblance.core.imaging.volume import Spacing, Stack, checked_slice
 from semblance.core.language import tr_lazy
-from semblance.core.limits import MAX_PIXELS
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -57,28 +56,28 @@ _NOTES = ("Modality", "ViewPosition", "BodyPartExamined")
 class DicomImages:
     """The images of one object, decoded one at a time."""
 
-    def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
+    def __init__(self, file: BinaryIO, name: str) -> None:
         """``file`` must stay open while images are read; the caller closes it.
 
         Raises:
             BadInput: not a DICOM file, no pixels, or an impossible number of them.
         """
-        self._use(open_dicom(file, name), max_pixels)
+        self._use(open_dicom(file, name))
 
     @classmethod
-    def of(cls, opened: DicomFile, max_pixels: int = MAX_PIXELS) -> DicomImages:
+    def of(cls, opened: DicomFile) -> DicomImages:
         """The images of a file that is opened already.
 
         Raises:
             BadInput: as the constructor.
         """
         images = cls.__new__(cls)
-        images._use(opened, max_pixels)
+        images._use(opened)
         return images
 
-    def _use(self, opened: DicomFile, max_pixels: int) -> None:
+    def _use(self, opened: DicomFile) -> None:
         self.name, self._opened = opened.name, opened
-        self.layout: PixelLayout = layout_of(opened, max_pixels)
+        self.layout: PixelLayout = layout_of(opened)
         self._whole = False
 
     @property
@@ -181,9 +180,7 @@ class DicomImages:
 class DicomStack(Stack):
     """The frames of one object as a volume, in the order of space (:attr:`DicomImages.order`)."""
 
-    def __init__(
-        self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS, frames: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, file: BinaryIO, name: str, frames: Sequence[int] = ()) -> None:
         """The stack owns ``file`` and closes it. ``frames``: only these, in this order.
 
         Raises:
@@ -191,7 +188,7 @@ class DicomStack(Stack):
         """
         self._file = file
         try:
-            self._images = DicomImages(file, name, max_pixels)
+            self._images = DicomImages(file, name)
             self._order = frames or self._images.order
         except BaseException:
             file.close()

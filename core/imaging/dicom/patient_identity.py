@@ -15,14 +15,7 @@ if TYPE_CHECKING:
     from semblance.core.imaging.pseudonyms import Pseudonyms
 
 #: The tags :func:`patient_keys`, :func:`patient_of` and :func:`date_of` read.
-TAGS = (
-    "PatientID",
-    "IssuerOfPatientID",
-    "StudyInstanceUID",
-    "AccessionNumber",
-    "StudyDate",
-    "SeriesDate",
-)
+TAGS = ("PatientID", "IssuerOfPatientID", "StudyInstanceUID", "AccessionNumber", "StudyDate", "SeriesDate")
 
 
 @dataclass(frozen=True)

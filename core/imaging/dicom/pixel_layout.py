@@ -10,7 +10,7 @@ from semblance.core.imaging.dicom.codestreams import prove_compression
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, UNDEFINED, DicomFile
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN, check_syntax
 from semblance.core.language import tr_lazy
-from semblance.core.limits import MAX_PIXELS, check_pixels
+from semblance.core.limits import check_pixels
 
 #: Frames of one object.
 MAX_FRAMES = 1_000_000
@@ -50,7 +50,7 @@ class PixelLayout:
         return self.rows * self.columns * samples * self.allocated
 
 
-def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
+def layout_of(opened: DicomFile) -> PixelLayout:
     """
     Raises:
         BadInput: no pixels, an impossible size or one above the limits, or pixels that are cut off.
@@ -88,7 +88,7 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
             ),
             COPY_AGAIN,
         )
-    check_pixels(columns, rows, name, opened.size, max_pixels, _BYTES_OF_SAMPLE * samples)
+    check_pixels(columns, rows, name, opened.size, _BYTES_OF_SAMPLE * samples)
     floating = opened.pixels in _FLOATS
     allocated = _FLOATS.get(opened.pixels) or integer(dataset, "BitsAllocated")
     if allocated not in _ALLOCATED or (samples == 3 and allocated in (1, 64)):
@@ -149,11 +149,7 @@ def _frames(opened: DicomFile) -> int:
         frames = 1 if raw is None or not raw.value else None
     if frames is None or frames > MAX_FRAMES or frames < 0:
         raise BadInput(
-            tr_lazy(
-                "'{opened}' states no possible number of frames.",
-                opened=opened.name,
-            ),
-            COPY_AGAIN,
+            tr_lazy("'{opened}' states no possible number of frames.", opened=opened.name), COPY_AGAIN
         )
     return max(1, frames)
 

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from semblance.core.imaging.dicom.attributes import item, items, number, tag_of, value
-from semblance.core.imaging.dicom.geometry import (
-    frame_planes,
-    is_in_reading_order,
-    slice_plane,
-)
+from semblance.core.imaging.dicom.geometry import frame_planes, is_in_reading_order, slice_plane
 from semblance.core.imaging.slice_plane import SAME_DIRECTION, SlicePlane
 from semblance.core.language import tr_lazy
 
@@ -69,11 +65,7 @@ _MARKS: Final = (
         tr_lazy("gradient direction"),
         (
             ("DiffusionGradientOrientation",),
-            (
-                "MRDiffusionSequence",
-                "DiffusionGradientDirectionSequence",
-                "DiffusionGradientOrientation",
-            ),
+            ("MRDiffusionSequence", "DiffusionGradientDirectionSequence", "DiffusionGradientOrientation"),
         ),
     ),
     _Mark(tr_lazy("inversion time"), (("InversionTime",),)),

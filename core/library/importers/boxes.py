@@ -133,12 +133,7 @@ class BoxesImporter(Importer):
         yield from self._cases(source, images, found, listing, reporter)
 
     def _cases(
-        self,
-        source: Source,
-        images: list[str],
-        found: _Annotations,
-        listing: LabelTable,
-        reporter: Reporter,
+        self, source: Source, images: list[str], found: _Annotations, listing: LabelTable, reporter: Reporter
     ) -> Iterator[FoundCase | RejectedFile]:
         fitter, top = RegionFitter(source), common_folder(images)
         n_without, unknown, has_patients = 0, list[str](), False

@@ -26,12 +26,7 @@ from semblance.core.library.importers.csv_text import (
     shown_line,
 )
 from semblance.core.library.importers.encodings import option_hint
-from semblance.core.library.importers.table_file import (
-    ColumnSurvey,
-    RowSample,
-    TableFile,
-    TableFormat,
-)
+from semblance.core.library.importers.table_file import ColumnSurvey, RowSample, TableFile, TableFormat
 from semblance.core.limits import MAX_TABLE_BYTES
 
 #: A table whose first rows, so many, cannot be used is not read to its end.
@@ -44,12 +39,7 @@ class CsvTable(TableFile):
     """A table in a CSV file."""
 
     def __init__(
-        self,
-        file: BinaryIO,
-        name: str,
-        form: TableFormat | None = None,
-        *,
-        max_bytes: int = MAX_TABLE_BYTES,
+        self, file: BinaryIO, name: str, form: TableFormat | None = None, *, max_bytes: int = MAX_TABLE_BYTES
     ) -> None:
         """``max_bytes``: those of the largest file.
 

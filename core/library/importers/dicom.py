@@ -39,9 +39,6 @@ from semblance.core.tasks import Reporter
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-#: Media Storage Directory Storage.
-SOP_CLASS = "1.2.840.10008.1.3.10"
-
 
 def named_files(dataset: Dataset) -> tuple[list[str], list[str]]:
     """(files, refused): paths relative to the DICOMDIR's folder, "/" between parts; refused are those outside the

@@ -445,13 +445,7 @@ class ImageLists:
             self._source.notes += fitter.notes
         self._note_parts()
 
-    def _write_regions(
-        self,
-        path: str,
-        image: _Image,
-        rule: FindingRule,
-        fitter: RegionFitter,
-    ) -> None:
+    def _write_regions(self, path: str, image: _Image, rule: FindingRule, fitter: RegionFitter) -> None:
         """A line for each box of an image. Without a known patient its regions belong to one, named by the image."""
         if not image.patient:
             image.patient = self._source.label(path)

@@ -21,10 +21,7 @@ AUTO, EXACT = "auto", "exact"
 #: Settings of every kind.
 COMMON_PARAMETERS = (
     Parameter(
-        "encoding",
-        AUTO,
-        "How the letters of a table or list are encoded.",
-        choices=(AUTO, *ENCODINGS),
+        "encoding", AUTO, "How the letters of a table or list are encoded.", choices=(AUTO, *ENCODINGS)
     ),
     Parameter(
         "findings",

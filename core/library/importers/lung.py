@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
 
@@ -13,17 +13,11 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.csv_text import (
-    PATIENT_COLUMNS,
-    CsvText,
-    column_named,
-    is_table_with,
-    read_list,
-)
+from semblance.core.library.importers.csv_text import PATIENT_COLUMNS, column_named, is_table_with, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.polyps import table_number
-from semblance.core.library.importers.referenced_scans import ReferencedScans, Scan, find_scans, unused_files
+from semblance.core.library.importers.referenced_scans import Scan, ScanTable, find_scans, unused_files
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
@@ -80,7 +74,7 @@ class LungImporter(Importer):
             )
         scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
         yield from scans.rejected
-        found: list[tuple[Scan, FoundCase]] = []
+        found: list[tuple[Scan | None, FoundCase]] = []
         used_keys: set[str] = set()
         for entry in tables:
             try:
@@ -92,11 +86,12 @@ class LungImporter(Importer):
             yield from lines.rejected
             yield RejectedFile(entry.path, tr_lazy("Read as the list of regions."), failed=False)
         # A scan is read once, so its cases go together.
-        order = {scan: place for place, scan in enumerate(scans.found)}
+        order: dict[Scan | None, int] = {scan: place for place, scan in enumerate(scans.found)}
         found.sort(key=lambda pair: order[pair[0]])
         for _, group in groupby(found, key=lambda pair: pair[0]):
             yield from (case for _, case in group)
-        yield from unused_files(scans, {scan for scan, _ in found}, tr_lazy("The list has no region in it."))
+        with_cases = {scan for scan, _ in found if scan is not None}
+        yield from unused_files(scans, with_cases, tr_lazy("The list has no region in it."))
 
 
 def _has_region_columns(header: list[str]) -> bool:
@@ -107,39 +102,15 @@ def _has_region_columns(header: list[str]) -> bool:
 
 
 @dataclass
-class _RegionTable:
+class _RegionTable(ScanTable):
     """The regions of one table."""
 
-    text: CsvText
-    name: str
-    scans: ReferencedScans
-    rejected: list[RejectedFile] = field(default_factory=list)
-
     def __post_init__(self) -> None:
+        super().__post_init__()
         header = self.text.header
         known = [_SCAN, _ROW, _SLICE, _FINDING, PATIENT_COLUMNS, _POLYGON, *_BOX, ("case_id",)]
         used_keys = {column_named(header, *names) for names in known}
         self._others = [place for place in range(len(header)) if place not in used_keys]
-        for failed in self.text.failed:
-            self._reject(failed.line, failed.reason)
-
-    def cases(self, used_keys: set[str]) -> list[tuple[Scan, FoundCase]]:
-        """Each region with its scan; the reasons of the others go to ``rejected``.
-
-        ``taken``: keys there are already; those of the regions are added.
-        """
-        out = []
-        for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
-            try:
-                scan, case = self._case(row, number)
-                if case.key in used_keys:
-                    raise BadInput(tr_lazy("the case_id '{key}' occurs a second time", key=case.key))
-            except BadInput as error:
-                self._reject(line, error.message)
-                continue
-            used_keys.add(case.key)
-            out.append((scan, case))
-        return out
 
     def _case(self, row: list[str], number: int) -> tuple[Scan, FoundCase]:
         scan_name, place = self._cell(row, _SCAN), self._cell(row, _ROW)
@@ -197,19 +168,6 @@ class _RegionTable:
                 )
             )
         return int(number)
-
-    def _cell(self, row: list[str], names: tuple[str, ...]) -> str:
-        place = column_named(self.text.header, *names)
-        return "" if place is None else row[place]
-
-    def _reject(self, line: int, reason: str) -> None:
-        self.rejected.append(
-            RejectedFile(
-                f"{self.name}:{line}",
-                tr_lazy("Line {line}: {reason}.", line=line, reason=reason),
-                failed=True,
-            )
-        )
 
 
 def _is_file(path: str, scan_name: str) -> bool:

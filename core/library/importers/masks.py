@@ -39,8 +39,7 @@ def read_mask(
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
     if between > _MAX_GREY_SHARE * grey.size:
         raise NoMask(
-            tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path),
-            "A mask is black and white.",
+            tr_lazy("'{path}' is a grey-scale image, not a mask.", path=path), "A mask is black and white."
         )
     if size is not None:
         _check_size(path, grey.shape, size)

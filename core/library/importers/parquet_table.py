@@ -29,12 +29,7 @@ from semblance.core.library.importers.csv_text import (
     checked_header,
 )
 from semblance.core.library.importers.encodings import check_size
-from semblance.core.library.importers.table_file import (
-    ColumnSurvey,
-    RowSample,
-    TableFile,
-    TableFormat,
-)
+from semblance.core.library.importers.table_file import ColumnSurvey, RowSample, TableFile, TableFormat
 from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, expansion_limit, max_unpacked, size_text
 from semblance.core.normal_text import composed
 
@@ -45,6 +40,7 @@ PARQUET_SUFFIXES = frozenset((".parquet", ".pq"))
 #: Rows that are held at a time.
 _ROWS = 2000
 _MAGIC = b"PAR1"
+_SAVE_AS_CSV = tr_lazy("Write it again, or save the table as CSV in UTF-8.")
 #: Bytes of a column that are read from the disk at once.
 BUFFER = 1 << 18
 #: Bytes of a name or statistic in the description of a file, and entries of a list there.
@@ -57,6 +53,40 @@ def is_parquet(file: BinaryIO, name: str) -> bool:
     head = file.read(len(_MAGIC))
     file.seek(0)
     return head == _MAGIC or PurePosixPath(name).suffix.lower() in PARQUET_SUFFIXES
+
+
+def check_values(described: Any, n_values: int, n_bytes: int, name: str) -> None:
+    """Check what the description of a file of ``n_bytes`` states, ``n_values`` among it.
+
+    Raises:
+        ValueError: its sizes contradict each other.
+        BadInput: it states more values than a file of its size may have.
+    """
+    groups = [described.row_group(number) for number in range(described.num_row_groups)]
+    unpacked = max((group.total_byte_size for group in groups), default=0)
+    if min(n_values, unpacked) < 0 or sum(group.num_rows for group in groups) != described.num_rows:
+        raise ValueError("its sizes contradict each other")
+    if 8 * n_values > expansion_limit(n_bytes) or unpacked > max_unpacked(n_bytes):
+        raise _too_large(name, n_bytes)
+
+
+def _too_large(name: str, n_bytes: int) -> BadInput:
+    return BadInput(
+        tr_lazy("'{name}' has {size} and would unpack to far more.", name=name, size=size_text(n_bytes)),
+        tr_lazy(
+            "Check that it is the right file. If it is, allow more memory with the environment variable "
+            "{variable}.",
+            variable=MEMORY_VARIABLE,
+        ),
+    )
+
+
+def damage_error(name: str, error: Exception, remedy: str) -> BadInput:
+    """The error about the file ``name``, of which PyArrow says ``error``."""
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    return BadInput(
+        tr_lazy("The Parquet file '{name}' cannot be read: {reason}.", name=name, reason=reason), remedy
+    )
 
 
 class ParquetTable(TableFile):
@@ -85,7 +115,7 @@ class ParquetTable(TableFile):
         file.seek(0)
         try:
             described = parquet.ParquetFile(file, **READ_LIMITS).metadata
-            self._check_size(described)
+            check_values(described, described.num_rows * max(1, described.num_columns), self._bytes, name)
             schema = described.schema.to_arrow_schema()
             file.seek(0)
             self._file = parquet.ParquetFile(
@@ -99,7 +129,7 @@ class ParquetTable(TableFile):
         except BadInput:
             raise
         except Exception as error:
-            raise self._damage_error(error) from error
+            raise damage_error(self.name, error, _SAVE_AS_CSV) from error
         self.header = checked_header([composed(one.strip()) for one in schema.names], name)
         self._index_columns = _named_index(schema)
         check_number_of_columns(len(self.header), name)
@@ -127,40 +157,6 @@ class ParquetTable(TableFile):
         """Which row cannot be used, and why."""
         return tr_lazy("Row {row}: {reason}.", row=failed.line, reason=failed.reason)
 
-    def _check_size(self, described: Any) -> None:
-        """
-        Raises:
-            BadInput: the file states more values than a file of its size may.
-        """
-        n_values = described.num_rows * max(1, described.num_columns)
-        groups = [described.row_group(number) for number in range(described.num_row_groups)]
-        unpacked = max((group.total_byte_size for group in groups), default=0)
-        if min(n_values, unpacked) < 0 or sum(group.num_rows for group in groups) != described.num_rows:
-            raise ValueError("its sizes contradict each other")
-        if 8 * n_values > expansion_limit(self._bytes) or unpacked > max_unpacked(self._bytes):
-            raise self._too_large()
-
-    def _too_large(self) -> BadInput:
-        return BadInput(
-            tr_lazy(
-                "'{name}' has {size} and would unpack to far more.",
-                name=self.name,
-                size=size_text(self._bytes),
-            ),
-            tr_lazy(
-                "Check that it is the right file. If it is, allow more memory with the environment variable "
-                "{variable}.",
-                variable=MEMORY_VARIABLE,
-            ),
-        )
-
-    def _damage_error(self, error: Exception) -> BadInput:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        return BadInput(
-            tr_lazy("The Parquet file '{name}' cannot be read: {reason}.", name=self.name, reason=reason),
-            "Write it again, or save the table as CSV in UTF-8.",
-        )
-
     def _batches(self, n_rows: int = _ROWS) -> Iterator[pa.RecordBatch]:
         """All rows, at most ``n_rows`` at a time.
 
@@ -173,7 +169,7 @@ class ParquetTable(TableFile):
             raise
         except Exception as error:
             # Its decoders raise what they like.
-            raise self._damage_error(error) from error
+            raise damage_error(self.name, error, _SAVE_AS_CSV) from error
 
     def _survey(self, most: int | None) -> None:
         self.n_rows, last = 0, self._last_named()
@@ -198,7 +194,7 @@ class ParquetTable(TableFile):
                 sampled.append(cells)
                 self._n_characters += sum(map(len, cells))
                 if self._n_characters > expansion_limit(self._bytes):
-                    raise self._too_large()
+                    raise _too_large(self.name, self._bytes)
                 survey.add(cells, lines)
                 if place == last:
                     self._add_last_cells(cells)
@@ -252,7 +248,7 @@ class ParquetTable(TableFile):
             used, places = np.unique(indices[known].astype(np.int64), return_inverse=True)
             entries = [_text(value) for value in column.dictionary.take(pa.array(used)).to_pylist()]
         except (UnicodeDecodeError, OverflowError, ValueError, pa.ArrowException) as error:
-            raise self._damage_error(error) from error
+            raise damage_error(self.name, error, _SAVE_AS_CSV) from error
         if any(len(entry) > LONGEST_CELL for entry in entries):
             raise BadInput(
                 tr_lazy("'{name}' has a cell of more than {n:,} characters.", name=self.name, n=LONGEST_CELL),

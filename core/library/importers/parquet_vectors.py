@@ -16,14 +16,16 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.importers.parquet_table import (
     BUFFER,
     READ_LIMITS,
+    check_values,
+    damage_error,
     import_parquet,
     is_numeric,
     is_usable,
 )
-from semblance.core.limits import MEMORY_VARIABLE, expansion_limit, max_unpacked, size_text
 
 #: The key of what this program notes in a file: the names of the numbers of a vector.
 NOTED = b"semblance"
+_SAVE_AS_NPZ = tr_lazy("Write it again, or save the features as .npz.")
 
 
 class ParquetVectors:
@@ -44,26 +46,13 @@ class ParquetVectors:
                 self._file, buffer_size=BUFFER, pre_buffer=False, **READ_LIMITS
             )
             described = self._opened.metadata
-            groups = [described.row_group(number) for number in range(described.num_row_groups)]
-            if sum(group.num_rows for group in groups) != described.num_rows or described.num_rows < 0:
-                raise ValueError("its sizes contradict each other")
-            unpacked = max((group.total_byte_size for group in groups), default=0)
+            check_values(described, described.num_rows, size, self.name)
             self._schema = self._opened.schema_arrow
         except Exception as error:
             self._file.close()
-            raise self._damage_error(error) from error
-        if 8 * described.num_rows > expansion_limit(size) or unpacked > max_unpacked(size):
-            self._file.close()
-            raise BadInput(
-                tr_lazy(
-                    "'{name}' has {size} and would unpack to far more.", name=self.name, size=size_text(size)
-                ),
-                tr_lazy(
-                    "Check that it is the right file. If it is, allow more memory with the environment variable "
-                    "{variable}.",
-                    variable=MEMORY_VARIABLE,
-                ),
-            )
+            if isinstance(error, BadInput):
+                raise
+            raise damage_error(self.name, error, _SAVE_AS_NPZ) from error
         #: The names of its columns.
         self.names: list[str] = list(self._schema.names)
 
@@ -203,14 +192,7 @@ class ParquetVectors:
             raise
         except Exception as error:
             # Its decoders raise what they like.
-            raise self._damage_error(error) from error
-
-    def _damage_error(self, error: Exception) -> BadInput:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        return BadInput(
-            tr_lazy("The Parquet file '{name}' cannot be read: {reason}.", name=self.name, reason=reason),
-            "Write it again, or save the features as .npz.",
-        )
+            raise damage_error(self.name, error, _SAVE_AS_NPZ) from error
 
 
 def _is_list_of_numbers(kind: Any) -> bool:

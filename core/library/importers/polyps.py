@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,16 +12,10 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.column_checks import WholeNumbers, index_reason, no_feature_notes
-from semblance.core.library.importers.csv_text import (
-    PATIENT_COLUMNS,
-    CsvText,
-    column_named,
-    is_table_with,
-    read_list,
-)
+from semblance.core.library.importers.csv_text import PATIENT_COLUMNS, column_named, is_table_with, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
-from semblance.core.library.importers.referenced_scans import ReferencedScans, Scan, find_scans, unused_files
+from semblance.core.library.importers.referenced_scans import Scan, ScanTable, find_scans, unused_files
 from semblance.core.library.importers.source import Source
 from semblance.core.library.importers.table_file import number_in
 from semblance.core.normal_text import is_missing
@@ -98,7 +92,7 @@ class PolypsImporter(Importer):
         for entry in tables:
             name = source.label(entry.path)
             try:
-                lines = _CandidateTable(read_list(source, entry.path), entry.path, name, scans)
+                lines = _CandidateTable(read_list(source, entry.path), name, scans, path=entry.path)
             except BadInput as error:
                 if source.kind == "file":
                     raise
@@ -128,16 +122,13 @@ def _has_candidate_columns(header: list[str]) -> bool:
 
 
 @dataclass
-class _CandidateTable:
+class _CandidateTable(ScanTable):
     """The candidates of one table."""
 
-    text: CsvText
-    path: str
-    name: str
-    scans: ReferencedScans
-    rejected: list[RejectedFile] = field(default_factory=list)
+    path: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         known = (PATIENT_COLUMNS, _VIEW, _POLYP, _SCAN, _ROW, _GEODESIC, _SIZE, ("case_id",))
         used_keys = {column_named(self.text.header, *names) for names in known}
         used_keys |= {column_named(self.text.header, name) for name in (*_MM, *_VOXELS)}
@@ -156,8 +147,6 @@ class _CandidateTable:
             self._patients.setdefault(patient, len(self._patients) + 1)
             if polyp:
                 self._patients_of_polyp.setdefault(polyp, set()).add(patient)
-        for failed in self.text.failed:
-            self._reject(failed.line, failed.reason)
 
     def _reasons(self, places: Sequence[int]) -> dict[int, str]:
         """The columns of numbers that measure nothing, and why."""
@@ -182,24 +171,8 @@ class _CandidateTable:
         """The columns of ready features."""
         return tuple(self.text.header[place] for place in self._feature_columns)
 
-    def cases(self, used_keys: set[str]) -> Iterator[tuple[Scan | None, FoundCase]]:
-        """Each candidate with its scan; the reasons of the others go to ``rejected``.
-
-        ``taken``: keys there are already; those of the candidates are added.
-        """
-        for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
-            try:
-                scan = self._scan(row)
-                case = self._case(row, number, scan)
-                if case.key in used_keys:
-                    raise BadInput(tr_lazy("the case_id '{key}' occurs a second time", key=case.key))
-            except BadInput as error:
-                self._reject(line, error.message)
-                continue
-            used_keys.add(case.key)
-            yield scan, case
-
-    def _case(self, row: list[str], number: int, scan: Scan | None) -> FoundCase:
+    def _case(self, row: list[str], number: int) -> tuple[Scan | None, FoundCase]:
+        scan = self._scan(row)
         patient, polyp = self._cell(row, PATIENT_COLUMNS), self._cell(row, _POLYP)
         if not patient:
             raise BadInput("the patient is missing")
@@ -228,7 +201,7 @@ class _CandidateTable:
         key = self._cell(row, ("case_id",)) or f"{self.name}#{number}"
         if scan is None and not values:
             raise BadInput("it names no scan and has no features")
-        return FoundCase(
+        return scan, FoundCase(
             key,
             self.path if scan is None else scan.path,
             "" if scan is None else scan.member,
@@ -316,22 +289,9 @@ class _CandidateTable:
         numbers = sum(_float(cell) is not None for cell in cells)
         return bool(cells) and 2 * numbers > len(cells)
 
-    def _cell(self, row: list[str], names: tuple[str, ...]) -> str:
-        place = column_named(self.text.header, *names)
-        return "" if place is None else row[place]
-
     def _number(self, row: list[str], names: tuple[str, ...]) -> float | None:
         cell = self._cell(row, names)
         return None if is_missing(cell) else table_number(cell, names[0])
-
-    def _reject(self, line: int, reason: str) -> None:
-        self.rejected.append(
-            RejectedFile(
-                f"{self.name}:{line}",
-                tr_lazy("Line {line}: {reason}.", line=line, reason=reason),
-                failed=True,
-            )
-        )
 
 
 def _float(cell: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -18,6 +19,7 @@ from semblance.core.imaging.slice_plane import SlicePlane
 from semblance.core.imaging.stacks import SPACING, is_volume_shape, stored_spacing
 from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.csv_text import CsvText, column_named
 from semblance.core.library.importers.dicom_series import (
     HEADER_TAGS,
     DicomInstance,
@@ -25,7 +27,7 @@ from semblance.core.library.importers.dicom_series import (
     group_instances,
     read_instance,
 )
-from semblance.core.library.importers.importer import RejectedFile
+from semblance.core.library.importers.importer import FoundCase, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
@@ -66,8 +68,7 @@ class Scan:
         if self.spacing is None:
             raise BadInput(
                 tr_lazy(
-                    "'{names}' has no spacing, so a position in mm cannot be found in it",
-                    names=self.names[0],
+                    "'{names}' has no spacing, so a position in mm cannot be found in it", names=self.names[0]
                 ),
                 "Give x, y and z in voxels, or add an array 'spacing' to the file of the volume.",
             )
@@ -234,3 +235,50 @@ def _may_hold_scans(file: ArrayFile, name: str) -> bool:
     if 0 in shape or any(word in name.casefold() for word in _LABEL_ARRAYS):
         return False
     return is_volume_shape(shape) or (len(shape) == 4 and is_volume_shape(shape[1:]))
+
+
+@dataclass
+class ScanTable(abc.ABC):
+    """A table whose rows are cases in ``scans``; ``name``: its file, in messages and keys. ``rejected``: rows that
+    cannot be used, with their reasons."""
+
+    text: CsvText
+    name: str
+    scans: ReferencedScans
+    rejected: list[RejectedFile] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for failed in self.text.failed:
+            self._reject(failed.line, failed.reason)
+
+    def cases(self, used_keys: set[str]) -> Iterator[tuple[Scan | None, FoundCase]]:
+        """Each row as a case with its scan; the reasons of the others go to ``rejected``.
+
+        ``used_keys``: keys there are already; those of the rows are added.
+        """
+        for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
+            try:
+                scan, case = self._case(row, number)
+                if case.key in used_keys:
+                    raise BadInput(tr_lazy("the case_id '{key}' occurs a second time", key=case.key))
+            except BadInput as error:
+                self._reject(line, error.message)
+                continue
+            used_keys.add(case.key)
+            yield scan, case
+
+    @abc.abstractmethod
+    def _case(self, row: list[str], number: int) -> tuple[Scan | None, FoundCase]:
+        """The case of a row, the ``number``-th, with its scan.
+
+        Raises:
+            BadInput: the row cannot be used.
+        """
+
+    def _cell(self, row: list[str], names: tuple[str, ...]) -> str:
+        place = column_named(self.text.header, *names)
+        return "" if place is None else row[place]
+
+    def _reject(self, line: int, reason: str) -> None:
+        reason = tr_lazy("Line {line}: {reason}.", line=line, reason=reason)
+        self.rejected.append(RejectedFile(f"{self.name}:{line}", reason, failed=True))

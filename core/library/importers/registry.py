@@ -134,7 +134,4 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
         if refused
         else ""
     )
-    raise BadInput(
-        tr_lazy("{holds}{why}.", holds=holds, why=why),
-        failed or _WHAT_IS_IMPORTED,
-    )
+    raise BadInput(tr_lazy("{holds}{why}.", holds=holds, why=why), failed or _WHAT_IS_IMPORTED)

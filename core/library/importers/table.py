@@ -115,10 +115,7 @@ def preview_table(file: BinaryIO, name: str, form: TableFormat, n_rows: int) -> 
         cells = CsvFile(sample, name, form.delimiter or DELIMITERS[0], form.encoding)
         rows = cells.first_rows(n_rows)
         return TablePreview(
-            tuple(f"column{i + 1}" for i in range(max(map(len, rows)))),
-            (),
-            rows,
-            error.message,
+            tuple(f"column{i + 1}" for i in range(max(map(len, rows)))), (), rows, error.message
         )
     return TablePreview(tuple(table.header), table.uses(), table.first_rows(n_rows))
 
@@ -204,11 +201,7 @@ def _cases_of_table(table: TableFile, path: str) -> Iterator[FoundRows | Rejecte
         )
     for rows in table.rows():
         for failed in rows.failed:
-            yield RejectedFile(
-                f"{table.name}:{failed.line}",
-                table.describe(failed),
-                failed=True,
-            )
+            yield RejectedFile(f"{table.name}:{failed.line}", table.describe(failed), failed=True)
         n = len(rows.case_ids)
         if n:
             yield FoundRows(

@@ -416,8 +416,7 @@ class TableFile(abc.ABC):
             )
             if last is not None
             else tr_lazy(
-                "'{name}' has no finding: it has no column named 'label' and no other column.",
-                name=self.name,
+                "'{name}' has no finding: it has no column named 'label' and no other column.", name=self.name
             ),
             tr_lazy(
                 "Rename the column '{worded}' to 'label', or move it to the end.",

@@ -18,12 +18,7 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.imaging.tiff_volumes import TiffVolumes
-from semblance.core.imaging.volume_files import (
-    VOLUME_SUFFIXES,
-    VolumeFile,
-    has_volume_name,
-    voxels_on_grid,
-)
+from semblance.core.imaging.volume_files import VOLUME_SUFFIXES, VolumeFile, has_volume_name, voxels_on_grid
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.csv_text import column_named, read_list
 from semblance.core.library.importers.folder import FolderImporter

@@ -127,12 +127,12 @@ class ServerCatalogue(Catalogue):
         self._own_changes.clear()
         return True
 
-    def stamp_after_own_changes(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
+    def stamp_after_own_changes(self, stamp: tuple[Any, ...]) -> tuple[tuple[Any, ...], bool]:
         """See :meth:`semblance.core.library.catalogue.Catalogue.stamp_after_own_changes`."""
         library_id, number, cases_version = stamp
         while number + 1 in self._own_changes:
             number += 1
-        return library_id, number, cases_version
+        return (library_id, number, cases_version), number >= max(self._own_changes, default=number)
 
     def present(self) -> datetime.datetime:
         """The present moment, UTC, by the clock of the server."""
@@ -155,7 +155,7 @@ class ServerCatalogue(Catalogue):
         """A transaction that locks out other writers and notifies nobody."""
         if not self.writable:
             raise not_writable_error(self.address)
-        with transaction(self._writing, self.address) as connection:
+        with transaction(self.engine, self.address) as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -163,7 +163,9 @@ class ServerCatalogue(Catalogue):
         """A write transaction as a context manager giving the connection. Others are notified when it ends."""
         with self.exclusive() as connection:
             yield connection
-            number = note_change(connection)
+            # One message: each is a way to the server and back.
+            noted = connection.exec_driver_sql(f"SELECT {LOBBY}.note_change(current_schema(), false); COMMIT")
+            number = int(noted.scalar_one())
         self._own_changes.add(number)
 
     @contextlib.contextmanager
@@ -244,12 +246,6 @@ def server_words(word: str) -> list[str]:
     plain = folded(normalize("NFKC", word).translate(_DIGITS))
     kept = (one if one.isalpha() or one in "0123456789" or category(one) == "Nl" else " " for one in plain)
     return "".join(kept).split()
-
-
-def note_change(connection: sa.Connection, *, of_cases: bool = False) -> int:
-    """Have every program read the library again when the running transaction ends; the number of the change. Triggers
-    note changes ``of_cases``; only where the transaction locks nobody out, the caller does."""
-    return int(connection.execute(sa.select(server_function("note_change", of_cases))).scalar_one())
 
 
 def server_function(name: str, *arguments: Any) -> sa.ColumnElement[Any]:

@@ -179,26 +179,20 @@ def _has_input(connection: Any) -> bool:
 
 
 #: The server soon ends the transaction of a writer that vanished, or all others would wait for it. Then a row is locked
-#: until the transaction ends. Only who may write can lock it.
-_TAKE_TURN = sa.select(
-    *(
-        sa.func.set_config(name, value, True)
-        for name, value in (
-            ("tcp_keepalives_idle", "1"),
-            ("tcp_keepalives_interval", "1"),
-            ("tcp_keepalives_count", str(_WRITER_S - 1)),
-            ("tcp_user_timeout", f"{_WRITER_S}s"),
-        )
-    ),
-    getattr(sa.func, LOBBY).take_turn(sa.bindparam("place")),
+#: until the transaction ends. Only who may write can lock it. One message: each is a way to the server and back.
+_BEGIN = (
+    "BEGIN; SELECT set_config('tcp_keepalives_idle', '1', true), set_config('tcp_keepalives_interval', '1', true),"
+    f" set_config('tcp_keepalives_count', '{_WRITER_S - 1}', true),"
+    f" set_config('tcp_user_timeout', '{_WRITER_S}s', true), {LOBBY}.take_turn(current_schema())"
 )
 
 
 @contextlib.contextmanager
 def transaction(engine: sa.Engine, address: ServerAddress) -> Iterator[sa.Connection]:
-    """A write transaction: all of it is stored, or nothing; waits for another writer of the library."""
+    """A write transaction: all of it is stored, or nothing; waits for another writer of the library. ``engine``: one
+    that begins none itself."""
     with server_errors(address), engine.connect() as connection, connection.begin():
-        connection.execute(_TAKE_TURN, {"place": schema_of(address)})
+        connection.exec_driver_sql(_BEGIN)
         yield connection
 
 

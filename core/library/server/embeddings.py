@@ -8,7 +8,7 @@ float64.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import upsert
 from semblance.core.library.records import EmbeddingIndex
-from semblance.core.library.server.catalogue import ServerCatalogue, note_change, server_function
+from semblance.core.library.server.catalogue import ServerCatalogue, server_function
 from semblance.core.library.server.tables import embeddings
 from semblance.core.tasks import SILENT, Reporter
 
@@ -83,14 +83,14 @@ class ServerEmbedding:
         query = sa.select(t.c.case, t.c.exact).where(
             t.c.case == sa.any_(sa.literal(cases.tolist(), _INTEGERS))
         )
-        found, coordinates = _ascending(*self._read(query))
+        with self._connected() as connection:
+            found, coordinates = _ascending(*self._numbers(connection.execute(query).all()))
         places = np.minimum(np.searchsorted(found, cases), max(0, len(found) - 1))
         if not len(found) or (found[places] != cases).any():
             raise changed_error(self._catalogue)
         return coordinates[places]
 
     def _indexed(self, query: Matrix, limit: int) -> tuple[Rows, Matrix]:
-        t = self._table
         settings = {
             "hnsw.ef_search": min(max(limit, 40), _MAX_EF),
             "hnsw.iterative_scan": "strict_order",
@@ -98,34 +98,41 @@ class ServerEmbedding:
             "hnsw.scan_mem_multiplier": _SCAN_MEMORY,
             "enable_seqscan": "off",
         }
-        return self._read(sa.select(t.c.case, t.c.exact).order_by(self._order(query)).limit(limit), settings)
+        return self._nearest(query, limit, settings)
 
     def _among(self, query: Matrix, count: int, allowed: Rows) -> tuple[Rows, Matrix]:
         """The ``count`` nearest of ``allowed``, compared one by one."""
-        t = self._table
-        chosen = sa.select(t.c.case, t.c.exact).where(
-            t.c.case == sa.any_(sa.literal(allowed.tolist(), _INTEGERS))
+        among = f"WHERE \"case\" = ANY('{{{','.join(map(str, allowed.tolist()))}}}'::integer[])"
+        return _ascending(*self._nearest(query, count, {"enable_indexscan": "off"}, among))
+
+    def _nearest(
+        self, query: Matrix, limit: int, settings: dict[str, Any], among: str = ""
+    ) -> tuple[Rows, Matrix]:
+        """The settings and the query in one message, which the server runs as one transaction: four would be as many
+        ways to it and back. All of it is numbers, and nothing in it has to be quoted."""
+        chosen = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in settings.items())
+        near = f"'{_vector((query - self._centre) * self._scale)}'::halfvec({len(self._centre)})"
+        text = (
+            f'SELECT {chosen}; SELECT "case", exact FROM embedding_{int(self._number)} {among}'
+            f" ORDER BY near <-> {near} LIMIT {int(limit)}"
         )
-        nearest = chosen.order_by(self._order(query)).limit(count)
-        return _ascending(*self._read(nearest, {"enable_indexscan": "off"}))
+        with self._connected() as connection, connection.exec_driver_sql(text) as found:
+            assert found.cursor is not None
+            # Behind that of the settings.
+            found.cursor.nextset()
+            return self._numbers(found.cursor.fetchall())
 
-    def _order(self, query: Matrix) -> sa.ColumnElement[Any]:
-        near = _vector((query - self._centre) * self._scale)
-        return self._table.c.near.op("<->")(sa.cast(near, _HalfVector(len(self._centre))))
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[sa.Connection]:
+        if self._connection is not None:
+            yield self._connection
+            return
+        with self._catalogue.errors(), self._catalogue.engine.connect() as connection:
+            yield connection
 
-    def _read(self, query: sa.Select[Any], settings: dict[str, Any] | None = None) -> tuple[Rows, Matrix]:
-        if self._connection is None and not settings:
-            # A single statement needs no transaction.
-            rows = self._catalogue.read(query)
-        else:
-            with contextlib.ExitStack() as stack:
-                connection = self._connection or stack.enter_context(self._catalogue.snapshot())
-                if settings:
-                    chosen = [sa.func.set_config(name, str(value), True) for name, value in settings.items()]
-                    connection.execute(sa.select(*chosen))
-                rows = connection.execute(query).all()
-        cases = np.array([r.case for r in rows], dtype=np.int64)
-        values = np.frombuffer(b"".join(r.exact for r in rows), dtype="<f8").astype(np.float64)
+    def _numbers(self, rows: Sequence[tuple[int, bytes]]) -> tuple[Rows, Matrix]:
+        cases = np.array([case for case, _ in rows], dtype=np.int64)
+        values = np.frombuffer(b"".join(exact for _, exact in rows), dtype="<f8").astype(np.float64)
         return cases, values.reshape(len(cases), len(self._centre))
 
 
@@ -270,8 +277,8 @@ def building(catalogue: ServerCatalogue) -> Iterator[EmbeddingBuild]:
                 "Wait until it has finished.",
             )
         yield EmbeddingBuild(catalogue, connection)
-        # At the end, because it keeps others from writing.
-        note_change(connection, of_cases=True)
+        # At the end, because it keeps others from writing. Other transactions have triggers for changes of cases.
+        connection.execute(sa.select(server_function("note_change", True)))
 
 
 def changed_error(catalogue: ServerCatalogue) -> SemblanceError:

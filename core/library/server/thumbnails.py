@@ -71,10 +71,6 @@ class ServerThumbnails(ThumbnailStore):
             self._catalogue.read(sa.select(sa.func.count()).select_from(thumbnails).where(missing))[0][0]
         )
 
-    def forget_outlines(self) -> None:
-        """Remove all outlines."""
-        self._delete(outlines)
-
     def remove(self, contents: Iterable[str]) -> None:
         """Remove the thumbnails and outlines of ``contents``."""
         contents = list(contents)

@@ -315,11 +315,7 @@ class BDM(declarations.BDM, Learner):
         self.objectives_: list[float] = boosted.objectives
         self.stopped_: str = boosted.stopped
         self._card: MetricCard = begin_card(
-            self,
-            data,
-            constraints=counts,
-            notes=notes,
-            rounds=len(boosted.bits),
+            self, data, constraints=counts, notes=notes, rounds=len(boosted.bits)
         )
 
     def _visual_neighbours(self) -> int:

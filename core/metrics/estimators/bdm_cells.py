@@ -15,12 +15,7 @@ import numpy.typing as npt
 
 from semblance.core.constraints import Similarity
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.estimators.bdm_pairs import (
-    ChangedPairs,
-    DensePairs,
-    OrderedSplits,
-    sum_at,
-)
+from semblance.core.metrics.estimators.bdm_pairs import ChangedPairs, DensePairs, OrderedSplits, sum_at
 
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
@@ -210,9 +205,7 @@ class CellPairs:
             gain_plus -= 2.0 * sum_at(later, len(order), plus)
             gain_minus -= 2.0 * sum_at(later, len(order), minus)
         return OrderedSplits(
-            order,
-            np.maximum(np.cumsum(gain_plus)[:-1], 0.0),
-            np.maximum(np.cumsum(gain_minus)[:-1], 0.0),
+            order, np.maximum(np.cumsum(gain_plus)[:-1], 0.0), np.maximum(np.cumsum(gain_minus)[:-1], 0.0)
         )
 
     def _below(self, at: Rows) -> tuple[Matrix, Matrix]:

@@ -453,11 +453,7 @@ class BoostMetric(declarations.BoostMetric, PreparedLearner):
         self.objectives_: list[list[float]] = found.objectives
         self.stopped_: str = found.stopped
         self._card: MetricCard = begin_card(
-            self,
-            data,
-            constraints={"triplets": found.n_triplets},
-            notes=(found.stopped,),
-            rounds=found.round,
+            self, data, constraints={"triplets": found.n_triplets}, notes=(found.stopped,), rounds=found.round
         )
 
     def _check_memory(self, triplets: int) -> None:

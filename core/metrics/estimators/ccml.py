@@ -40,8 +40,6 @@ _SHARE = 0.3
 #: Fewer query cases than this give no search result.
 _FEWEST = 8
 
-Places = npt.NDArray[np.intp]
-
 _SMALL, _SMALL_BATCH, _SMALL_ROUNDS = 400, 64, 90
 _BATCH, _ROUNDS, _PASSES = 128, 120, 2
 _POINTS = 40

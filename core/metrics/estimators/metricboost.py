@@ -414,11 +414,7 @@ class MetricBoost(declarations.MetricBoost, PreparedLearner):
         if isinstance(weights, StumpTriplets | QuadraticTriplets) and self.anchors:
             notes.append(tr_lazy("Learnt from the triplets of {n} of the cases.", n=len(weights.at)))
         self._card: MetricCard = begin_card(
-            self,
-            data,
-            constraints=counts,
-            notes=tuple(notes),
-            rounds=len(found.log_bounds) - 1,
+            self, data, constraints=counts, notes=tuple(notes), rounds=len(found.log_bounds) - 1
         )
 
     def _weights(

@@ -20,11 +20,7 @@ from semblance.core.metrics import declarations
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance, LinearEmbeddingDistance
-from semblance.core.metrics.estimators.margin_model import (
-    MarginModel,
-    StepRule,
-    learn_by_each,
-)
+from semblance.core.metrics.estimators.margin_model import MarginModel, StepRule, learn_by_each
 from semblance.core.metrics.learner import as_value_errors
 from semblance.core.metrics.linear_learner import RowSpace
 from semblance.core.metrics.metric import Metric
@@ -113,11 +109,7 @@ class PassiveAggressive(declarations.PassiveAggressive, PreparedLearner):
         ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
         self._store_model(_whole(state, space), base, C)
         self._card: MetricCard = begin_card(
-            self,
-            data,
-            constraints=source.counts(),
-            notes=self._notes(ended),
-            rounds=self.model_.n_pairs,
+            self, data, constraints=source.counts(), notes=self._notes(ended), rounds=self.model_.n_pairs
         )
 
     def partial_fit(

@@ -114,11 +114,7 @@ def gaussian_threshold(similar: Matrix, dissimilar: Matrix) -> float:
     # In units of the distance of the means, so that no scale of the features is too large to square.
     unit = high - low
     a_var, b_var = low_var / unit**2, high_var / unit**2
-    coefficients = [
-        1.0 / a_var - 1.0 / b_var,
-        2.0 / b_var,
-        -1.0 / b_var + math.log(a_var / b_var),
-    ]
+    coefficients = [1.0 / a_var - 1.0 / b_var, 2.0 / b_var, -1.0 / b_var + math.log(a_var / b_var)]
     roots = np.roots(coefficients)
     real = sorted(float(root.real) for root in roots if abs(root.imag) < 1e-9 and 0.0 < root.real < 1.0)
     return low + unit * real[0] if real else middle

@@ -34,10 +34,7 @@ def refined_metric(
     """
     # The authors have a field of their own, because notes are printed in reports.
     came_from = tr_lazy_n(
-        "{n} mark on the metric '{card}'",
-        "{n} marks on the metric '{card}'",
-        judgements,
-        card=base.card.name,
+        "{n} mark on the metric '{card}'", "{n} marks on the metric '{card}'", judgements, card=base.card.name
     )
     parameters: dict[str, Any] = {
         "base": base.card.name,

@@ -23,16 +23,7 @@ from semblance.core.metrics.steps.scaling import L2, Impute, Standardise
 from semblance.core.metrics.steps.step import Step
 
 #: The kinds of steps that a set can have.
-SINGLE_STEPS: tuple[type[Step], ...] = (
-    Impute,
-    Standardise,
-    L2,
-    PCA,
-    MRMR,
-    Codebook,
-    ExcludedGroups,
-    Levels,
-)
+SINGLE_STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups, Levels)
 
 _WRONG_FORM = tr_lazy("A stored step 'sets' has the wrong form.")
 

@@ -211,10 +211,7 @@ def apply_steps(steps: Sequence[Step], X: npt.ArrayLike, n_features: int | None 
 
 
 def _in_blocks(
-    steps: Sequence[Step],
-    X: npt.NDArray[Any],
-    places: npt.NDArray[np.intp],
-    n_features: int | None = None,
+    steps: Sequence[Step], X: npt.NDArray[Any], places: npt.NDArray[np.intp], n_features: int | None = None
 ) -> Matrix:
     """(k, m) the rows ``places`` (k,) of ``X`` through fitted ``steps``, few at a time in double precision."""
     size = max(1, min(MOST_VALUES, _BLOCK_VALUES) // X.shape[1])

@@ -75,13 +75,7 @@ def as_pairs(table: Rows) -> Pairs:
 
 
 def training_pairs(
-    title: str,
-    n: int,
-    y: npt.ArrayLike | None,
-    pairs: npt.ArrayLike | None,
-    *,
-    draw: int,
-    seed: int,
+    title: str, n: int, y: npt.ArrayLike | None, pairs: npt.ArrayLike | None, *, draw: int, seed: int
 ) -> Pairs:
     """The ``pairs`` given, and ``draw`` c (c - 1) drawn from ``n`` findings y of c kinds.
 

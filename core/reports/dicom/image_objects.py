@@ -38,7 +38,7 @@ _BLACK, _WHITE, _GREY = (0, 0, 0), (255, 255, 255), (150, 150, 150)
 #: Secondary Capture Image Storage.
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 
-_DESCRIPTION = f"Images of a search for similar cases. {PURPOSE}"
+_OF_SEARCH, _OF_COLLECTION = "Images of a search for similar cases.", "Images of a teaching collection."
 
 #: Encapsulated PDF Storage (PS3.4 B.5) and Explicit VR Little Endian.
 ENCAPSULATED_PDF, TRANSFER_SYNTAX = "1.2.840.10008.5.1.4.1.1.104.1", "1.2.840.10008.1.2.1"
@@ -195,8 +195,11 @@ def segmentation(header: Dataset, region: Region, label: str, versions: Mapping[
     return encoded(made)
 
 
-def key_objects(sources: Sequence[SourceObject], versions: Mapping[str, str]) -> list[bytes]:
-    """One document for each study of ``sources``, the first one's first, all with the same content.
+def key_objects(
+    sources: Sequence[SourceObject], versions: Mapping[str, str], *, for_teaching: bool = False
+) -> list[bytes]:
+    """One document for each study of ``sources``, the first one's first, all with the same content. ``for_teaching``:
+    they are of a collection, not of a search (PS3.16 CID 7010).
 
     Documents of several studies refer to each other as identical (PS3.3 C.17.6.1). An instance of which only some
     frames are meant is referred to with their numbers (PS3.3 table 10-3).
@@ -221,7 +224,9 @@ def key_objects(sources: Sequence[SourceObject], versions: Mapping[str, str]) ->
                 studies.setdefault(str(header.StudyInstanceUID), []).append(complete_header(header))
             same.append(meant)
     everything = [header for headers in studies.values() for header in headers]
-    content = KeyObjectSelection(codes.DCM.OfInterest, everything, description=_DESCRIPTION)
+    title = codes.DCM.ForTeaching if for_teaching else codes.DCM.OfInterest
+    description = f"{_OF_COLLECTION if for_teaching else _OF_SEARCH} {PURPOSE}"
+    content = KeyObjectSelection(title, everything, description=description)
     for header, item in zip(everything, content[0].ContentSequence[-len(everything) :], strict=True):
         parts = frames[str(header.SOPInstanceUID)]
         numbers = sorted({number for part in parts for number in part})
@@ -231,7 +236,7 @@ def key_objects(sources: Sequence[SourceObject], versions: Mapping[str, str]) ->
     for study, headers in studies.items():
         document = KeyObjectSelectionDocument(
             evidence=headers,
-            content=KeyObjectSelection(codes.DCM.OfInterest, headers, description=_DESCRIPTION),
+            content=KeyObjectSelection(title, headers, description=description),
             series_instance_uid=generate_uid(prefix=None),
             series_description="Semblance: Key objects",
             series_number=1,

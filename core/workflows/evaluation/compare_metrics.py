@@ -56,13 +56,12 @@ class ComparedCase:
 class MetricComparison:
     """A query under two metrics: the first ranks of each, and the estimates from their ten nearest cases.
 
-    ``agreement``: Kendall's tau of both orders on the left's first 50. ``both``: number of cases ranked by both.
+    ``agreement``: Kendall's tau of both orders on the left's first 50.
     """
 
     left: tuple[ComparedCase, ...]
     right: tuple[ComparedCase, ...]
     agreement: RankAgreement | None
-    both: int
     votes: tuple[Vote, Vote] = (Vote(), Vote())
 
     def shared(self, depth: int) -> int:
@@ -266,15 +265,7 @@ class _MetricRanking:
         voters = order[:VOTERS].tolist()
         search = Search(loaded.record.name, query, hide_same_patient=hide, group_duplicates=group_duplicates)
         vote = estimate_from_neighbours(loaded, search, embedded, voters)
-        return cls(
-            loaded,
-            field,
-            embedded,
-            loaded.rows[order],
-            first.distances,
-            vote,
-            group_duplicates,
-        )
+        return cls(loaded, field, embedded, loaded.rows[order], first.distances, vote, group_duplicates)
 
     @classmethod
     def of_search(cls, library: LibraryLocation, search: Search, reporter: Reporter) -> _MetricRanking:
@@ -323,13 +314,7 @@ def _compared(left: _MetricRanking, right: _MetricRanking) -> MetricComparison:
             )
         )
     agreement = right.agreement(left.order[:DEPTH])
-    return MetricComparison(
-        lines[0],
-        lines[1],
-        agreement,
-        int(np.count_nonzero(right.ranks(left.order))),
-        (left.vote, right.vote),
-    )
+    return MetricComparison(lines[0], lines[1], agreement, (left.vote, right.vote))
 
 
 def _disagreement(

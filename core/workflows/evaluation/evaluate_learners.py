@@ -191,9 +191,7 @@ def _parsed(request: EvaluateRequest) -> tuple[EvaluationProtocol, list[LearnerS
         LearnerSpec(
             name,
             parse_settings(
-                name,
-                () if name in (*chosen.baselines, AUTO) else declared_learner(name).parameters,
-                texts,
+                name, () if name in (*chosen.baselines, AUTO) else declared_learner(name).parameters, texts
             ),
         )
         for name, texts in settings.items()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.csv_cells import csv_lines, csv_text
+from semblance.core.csv_cells import cell, csv_lines
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import PREFIX
@@ -47,6 +47,9 @@ from semblance.core.workflows.evaluation.evaluate_learners import Evaluation
 #: The files that a folder of an evaluation has, and how its description begins.
 FILES = (SCORES, QUERIES, SPLITS, CONFIG, METHODS)
 FORMAT = "semblance evaluation"
+_NO_QUERIES = (
+    "per_query.csv has no rows: the protocol scores pairs of cases or views, not what single queries find."
+)
 #: What a text of methods names of how features were made.
 _SHOWN_SETTINGS = ("version", "identity")
 
@@ -122,21 +125,27 @@ def scores_csv(result: EvaluationResult) -> str:
     )  # fmt: skip
     lines = [
         (
-            result.protocol,
-            one.learner,
-            one.steps,
-            name,
-            score.mean,
-            score.std,
-            *(score.ci95 or (None, None)),
-            len(score.values),
-            result.measured_on,
+            *map(
+                cell,
+                (
+                    result.protocol,
+                    one.learner,
+                    one.steps,
+                    name,
+                    score.mean,
+                    score.std,
+                    *(score.ci95 or (None, None)),
+                    len(score.values),
+                    result.measured_on,
+                ),
+            ),
+            # Numbers are no text: one below 0 at the beginning gets no apostrophe.
             " ".join("-" if value is None else repr(float(value)) for value in score.values),
         )
         for one in result.results
         for name, score in one.scores.items()
     ]
-    return csv_text(header, lines)
+    return csv_lines([header, *lines])
 
 
 def configuration(evaluation: Evaluation) -> dict[str, Any]:
@@ -150,7 +159,13 @@ def configuration(evaluation: Evaluation) -> dict[str, Any]:
     )
     return {
         "format": FORMAT,
-        "program": program_json(),
+        "program": program_json(
+            [
+                ("protocol", result.protocol),
+                ("extractor", evaluation.extractor),
+                *(("learner", one.learner) for one in result.results),
+            ]
+        ),
         "versions": dict(result.versions),
         "data": {
             **document["source"],
@@ -190,7 +205,10 @@ def configuration(evaluation: Evaluation) -> dict[str, Any]:
         "t_quantile": t_quantiles(counts),
         "formulas": FORMULAS,
         "columns": COLUMNS,
-        "notes": [str(note) for note in document.get("notes", ())],
+        "notes": [
+            *(str(note) for note in document.get("notes", ())),
+            *([] if result.queries else [_NO_QUERIES]),
+        ],
     }
 
 

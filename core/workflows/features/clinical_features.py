@@ -240,9 +240,7 @@ def _column(
     n_different = len(set(keys[known].tolist()))
     if values is None and n_different > MOST_CODES:
         return tr_lazy(
-            "it has {n:,} different texts, and at most {most} are allowed",
-            n=n_different,
-            most=MOST_CODES,
+            "it has {n:,} different texts, and at most {most} are allowed", n=n_different, most=MOST_CODES
         )
     given_away = _finding_given_away(keys, values, findings)
     if given_away:

@@ -46,8 +46,6 @@ _MOST_REPEATED = 0.5
 #: Regions of two copies of an image are of one lesion where they overlap by this share of both together.
 _REGION_OVERLAP = 0.5
 
-Pairs = Iterable[tuple[int, int]]
-
 
 def detect_same_lesions(library: Library, *, reporter: Reporter = SILENT) -> None:
     """Group the cases of ``library`` that are of one lesion, by their thumbnails and tables.

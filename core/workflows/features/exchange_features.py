@@ -22,16 +22,7 @@ import numpy.typing as npt
 from semblance.core.csv_cells import csv_line, safe_text
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data_sources import sealed_rows
-from semblance.core.features.imported import (
-    COLUMNS,
-    DATE,
-    DIGEST,
-    EMBEDDING,
-    FILE,
-    FORM,
-    ORIGIN,
-    Imported,
-)
+from semblance.core.features.imported import COLUMNS, DATE, DIGEST, EMBEDDING, FILE, FORM, ORIGIN, Imported
 from semblance.core.features.places import LARGEST, PLACES
 from semblance.core.features.registry import stored_extractor
 from semblance.core.files import replacing, write_error
@@ -62,11 +53,9 @@ __all__ = [
     "AddedFeatures",
     "ExportedFeatures",
     "FeatureTable",
-    "StoredFeatures",
     "add_features",
     "export_features",
     "import_features",
-    "read_features",
     "read_vectors",
 ]
 
@@ -115,18 +104,6 @@ class ExportedFeatures(JsonDocument):
     cases: int
     sealed: int
     size: int
-
-
-@dataclass(frozen=True, eq=False)
-class StoredFeatures:
-    """Features of a library: ``vectors`` (n, d) of the cases ``ids`` (n,) with their ``findings`` ("" for none), and
-    the ``names`` (d,) of the numbers. Cases come in the order of the catalogue, in sets of
-    many gigabytes in that of the store."""
-
-    vectors: npt.NDArray[Any]
-    ids: tuple[str, ...]
-    findings: tuple[str, ...]
-    names: tuple[str, ...]
 
 
 def add_features(
@@ -482,29 +459,6 @@ def _parts(path: str) -> tuple[str, ...]:
     return tuple(part for part in text.split("/") if part not in ("", "."))
 
 
-def read_features(
-    library: LibraryLocation, name: str | None = None, *, reporter: Reporter = SILENT
-) -> StoredFeatures:
-    """All features of the set ``name``, or of the only one, as they are stored; of the set of packed places, called
-    ``places`` or by its own name, the decoded places, (n, p * m).
-
-    Cases in the sealed test vault are left out.
-
-    Raises:
-        BadArguments: no such set, or none named while there are several.
-        BadInput: the library has no features, or they are damaged.
-    """
-    with open_library(library) as opened:
-        stored = _StoredSet(opened, name)
-        ids, findings, blocks = [], [], []
-        for case_ids, of_cases, values in stored.blocks(reporter):
-            ids += case_ids
-            findings += of_cases
-            blocks.append(values)
-        vectors = np.concatenate(blocks) if blocks else np.empty((0, len(stored.names)), stored.dtype)
-        return StoredFeatures(vectors, tuple(ids), tuple(findings), stored.names)
-
-
 #: Ids, findings and vectors of some cases.
 _Block = tuple[list[str], list[str], npt.NDArray[Any]]
 
@@ -643,11 +597,7 @@ def _write_parquet(stored: _StoredSet, file: Path, reporter: Reporter) -> int:
     width = len(stored.names)
     of_numbers = pa.from_numpy_dtype(stored.dtype)
     schema = pa.schema(
-        [
-            (CASE_ID, pa.string()),
-            (_FINDING, pa.string()),
-            pa.field(_VECTORS, pa.list_(of_numbers, width)),
-        ],
+        [(CASE_ID, pa.string()), (_FINDING, pa.string()), pa.field(_VECTORS, pa.list_(of_numbers, width))],
         metadata={
             NOTED: json.dumps({_VECTORS: stored.feature_set.name, _NAMES: list(stored.names)}).encode()
         },

@@ -88,11 +88,7 @@ def code_places(library: LibraryLocation, features: str, *, reporter: Reporter =
 
 
 def library_places(
-    library: Library,
-    preferred: FeatureSet | None = None,
-    reporter: Reporter = SILENT,
-    *,
-    code: bool = False,
+    library: Library, preferred: FeatureSet | None = None, reporter: Reporter = SILENT, *, code: bool = False
 ) -> LibraryPlaces:
     """The places that were described with ``preferred``, else with any feature set; kept between calls as long as the
     library stays the same. Without ``code`` places that were not coded yet are all compared, because coding takes

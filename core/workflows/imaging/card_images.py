@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging import ImageAddress, ImageReader, open_image
+from semblance.core.imaging import open_image
 from semblance.core.imaging.display import DisplayImage, display_image, grey_table
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Curve
@@ -157,17 +156,6 @@ def card_slice(
         return CardImage(row, None, error.message)
     low, high = shown.auto if window is None else ((end - shown.intercept) / shown.slope for end in window)
     return CardImage(row, _pixels(shown, low, high, shown.curve_between(low, high), longest, negative=False))
-
-
-def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
-    """A thumbnail of an image from outside the library, its longest side ``longest`` pixels; row -1.
-
-    Raises:
-        BadInput: it cannot be read.
-    """
-    with ImageReader() as reader:
-        image = reader.open(ImageAddress(where))
-    return CardImage(-1, _decoded(thumbnail(image), longest))
 
 
 def _new_thumbnail(case: CaseDetails, longest: int) -> bytes:

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import is_taken, make_folder, write_file
 from semblance.core.imaging import ImageAddress, ImageReader
-from semblance.core.imaging.deidentification.clean_pixels import (
-    Boxes,
-    has_overlay_bits,
-    remove_overlay_bits,
-)
+from semblance.core.imaging.deidentification.clean_pixels import Boxes, has_overlay_bits, remove_overlay_bits
 from semblance.core.imaging.deidentification.deidentify_dataset import (
     DeidentificationChanges,
     check_kind,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,12 @@ from semblance.core.csv_cells import csv_text
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import is_taken, make_folder, write_file
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
-from semblance.core.imaging.drawn_figures import lines_of
+from semblance.core.imaging.drawn_figures import draw_figures
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.measurements import Figure, Point
+from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.region import Region
 from semblance.core.imaging.shown_range import shown_bytes
 from semblance.core.imaging.thumbnail import CASING, LINE
 from semblance.core.language import tr_lazy
@@ -28,7 +29,7 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.reports.dicom.structured_report import polylines
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.card_images import windowed_pixels
-from semblance.core.workflows.imaging.case_figures import figures_of_case
+from semblance.core.workflows.imaging.case_annotations import figures_of_case, labels_on, measured_slice
 from semblance.core.workflows.imaging.deidentify_files import deidentify_images, library_pseudonyms
 from semblance.core.workflows.imaging.library_cache import cached_library
 
@@ -53,9 +54,9 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True)
 class ImageExportOptions:
-    """``kind`` (:data:`KINDS`) and ``size`` (:data:`SIZES`) of the images; ``marks``: regions and measurements are
-    drawn on them; ``clean_pixels``: burnt-in text is blacked out; ``identified``: files are named by their cases, and
-    DICOM files are copied as they are, else they are de-identified.
+    """``kind`` (:data:`KINDS`) and ``size`` (:data:`SIZES`) of the images; ``marks``: regions and measurements with
+    their results are drawn on them; ``clean_pixels``: burnt-in text is blacked out; ``identified``: files are named by
+    their cases, and DICOM files are copied as they are, else they are de-identified.
 
     Raises:
         BadArguments: an unknown kind or size, or drawn marks or a smaller size of DICOM files.
@@ -109,12 +110,13 @@ def export_images(
 ) -> ImageExport:
     """Write the images of ``cases`` into the new or empty folder ``out``, numbered in their order, with the list
     images.csv. Case ids are in names and list only where they are ``identified``. Of a volume it is the slice with the
-    region, or the middle one; as DICOM all of its files. ``window_level``: of images with the same unit of values.
+    region, else with ``marks`` the first that was measured, else the middle one; as DICOM all of its files.
+    ``window_level``: of images with the same unit of values.
 
     Raises:
         BadArguments: no cases, or ``out`` has files.
         SemblanceError: ``out`` cannot be written, or what finds burnt-in text is not installed.
-        Cancelled: the reporter was cancelled; finished files stay.
+        Cancelled: the reporter was cancelled; finished files stay, listed and logged.
     """
     chosen = options or ImageExportOptions()
     check_export(cases, out)
@@ -127,29 +129,32 @@ def export_images(
     failed: list[tuple[str, str]] = []
     lines: list[tuple[object, ...]] = []
     files: list[str] = []
-    for number, case_id in enumerate(cases, start=1):
-        reporter.check_cancelled()
-        reporter.progress(number - 1, len(cases), tr_lazy("Exporting images into {name}", name=out.name))
-        case = details.get(rows.get(case_id, -1))
-        try:
-            if case is None or case.address is None:
-                raise BadInput("This case is not in the library, or has no image.")
-            stem = _stem(number, len(cases), case_id, chosen)
-            if chosen.kind == "dicom":
-                if pseudonyms is None and not chosen.identified:
-                    pseudonyms = library_pseudonyms(library)
-                written = _write_dicom(case.address, out, stem, pseudonyms, chosen, reporter)
-            else:
-                written = [_write_image(opened, case, out, stem, chosen, hider, window_level)]
-        except SemblanceError as error:
-            failed.append((case_id, str(error)))
-            continue
-        files += written
-        ids = (case_id,) if chosen.identified else ()
-        lines += [(name, case.finding, *ids) for name in written]
-    header = ("file", "finding", *(("case_id",) if chosen.identified else ()))
-    write_file(out / INDEX, csv_text(header, lines).encode(), private=False)
-    log_export(library, "images", KINDS[chosen.kind], identified=chosen.identified, files=len(files))
+    try:
+        for number, case_id in enumerate(cases, start=1):
+            reporter.check_cancelled()
+            reporter.progress(number - 1, len(cases), tr_lazy("Exporting images into {name}", name=out.name))
+            case = details.get(rows.get(case_id, -1))
+            try:
+                if case is None or case.address is None:
+                    raise BadInput("This case is not in the library, or has no image.")
+                stem = _stem(number, len(cases), case_id, chosen)
+                if chosen.kind == "dicom":
+                    if pseudonyms is None and not chosen.identified:
+                        pseudonyms = library_pseudonyms(library)
+                    written = _write_dicom(case.address, out, stem, pseudonyms, chosen, reporter)
+                else:
+                    written = [_write_image(opened, case, out, stem, chosen, hider, window_level)]
+            except SemblanceError as error:
+                failed.append((case_id, str(error)))
+                continue
+            files += written
+            ids = (case_id,) if chosen.identified else ()
+            lines += [(name, case.finding, *ids) for name in written]
+    finally:
+        # Also of a cancelled export: what it left is listed and logged.
+        log_export(library, "images", KINDS[chosen.kind], identified=chosen.identified, files=len(files))
+        header = ("file", "finding", *(("case_id",) if chosen.identified else ()))
+        write_file(out / INDEX, csv_text(header, lines).encode(), private=False)
     return ImageExport(out, tuple(files), tuple(failed))
 
 
@@ -194,7 +199,12 @@ def _write_image(
     from PIL import Image as PILImage
 
     assert case.address is not None
-    image = open_image(case.address, case.region)
+    shown, place = case.region, case.shown_slice
+    figures = figures_of_case(library, case.case_id) if options.marks else ()
+    if shown is None and (measured := measured_slice(figures)) is not None:
+        shown, place = Region(0, 0, 1, 1, z=measured), measured
+    image = open_image(case.address, shown)
+    labels = labels_on(image, place, figures)
     if hider is not None:
         image, _ = hider.hide(image, case.content)
     longest = max(image.width, image.height)
@@ -208,7 +218,7 @@ def _write_image(
             PILImage.Resampling.LANCZOS,
         )
     if options.marks:
-        drawn = _with_marks(drawn, image, case, figures_of_case(library, case.case_id))
+        drawn = _with_marks(drawn, image, case, labels)
     # Comments and EXIF of the original may name a patient.
     drawn.info = {}
     name, content = stem + KINDS[options.kind], io.BytesIO()
@@ -218,22 +228,20 @@ def _write_image(
 
 
 def _with_marks(
-    drawn: PILImage.Image, image: Image, case: CaseDetails, figures: Sequence[Figure]
+    drawn: PILImage.Image, image: Image, case: CaseDetails, labels: Mapping[Figure, str]
 ) -> PILImage.Image:
-    """``drawn`` with the region and the figures of ``case`` on the slice that is shown, which is ``image``."""
+    """``drawn`` with the region of ``case`` on the slice that is shown, which is ``image``, and figures with labels."""
     from PIL import ImageDraw
 
-    drawn = drawn.convert("RGB")
-    region, place = case.region, case.shown_slice or 0
-    lines: list[Sequence[Point]] = []
-    if region is not None:
-        lines += polylines(region.on_slice(place) or region, image.height, image.width)
-    for figure in figures:
-        if figure.plane is None and figure.slice in (None, place):
-            lines += lines_of(figure)
+    drawn, region = drawn.convert("RGB"), case.region
+    if labels:
+        drawn = draw_figures(drawn, list(labels), image.width, image.height, list(labels.values()))
+    if region is None:
+        return drawn
     pen = ImageDraw.Draw(drawn)
     across, down = drawn.width / image.width, drawn.height / image.height
     width = max(1, round(max(drawn.size) / _LINES))
+    lines = polylines(region.on_slice(case.shown_slice or 0) or region, image.height, image.width)
     for colour, thick in ((CASING, 3 * width), (LINE, width)):
         for line in lines:
             pen.line([(x * across, y * down) for x, y in line], fill=colour, width=thick, joint="curve")

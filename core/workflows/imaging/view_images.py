@@ -22,7 +22,7 @@ from semblance.core.library.audit import VIEW
 from semblance.core.library.location import LibraryLocation, ServerAddress
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.imaging.case_figures import figures_of_case
+from semblance.core.workflows.imaging.case_annotations import figures_of_case
 from semblance.core.workflows.imaging.library_cache import address_of, cached_library, case_at, stack_cache
 
 #: An outline with a smaller difference of grey (0 to 1) contains nothing: one step of 8 bits.

@@ -21,10 +21,9 @@ from semblance.core.evaluation.label_errors import (
     judged_findings,
 )
 from semblance.core.evaluation.splits import patient_codes
-from semblance.core.imaging.blank_image import is_blank, missing_share
-from semblance.core.imaging.breast_side import chest_wall_side
 from semblance.core.imaging.burnt_in_marks import mark_boxes
 from semblance.core.imaging.drawn_text import drawn_text
+from semblance.core.imaging.image_faults import chest_wall_side, is_blank, missing_share
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.json_document import JsonDocument, JsonKeys
 from semblance.core.language import tr_lazy, tr_lazy_n

@@ -223,7 +223,7 @@ class FileReader:
             digest = content_hash_of_stream(file)
             out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
             file.seek(0)
-            images = DicomImages(file, str(address), self._images.max_pixels)
+            images = DicomImages(file, str(address))
             depth = len(images) if len(images) > 1 else None
             if depth is not None:
                 self._verified_hash(path)

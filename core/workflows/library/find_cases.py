@@ -60,7 +60,7 @@ def find_cases(library: LibraryLocation, text: str = "") -> FoundCases:
         BadInput: not a library, or damaged.
     """
     columns = read_snapshot(library).columns
-    found = columns.sorted_by("id", columns.filtered(None, text, header_rows(library, words(text))))
+    found = columns.ordered_by_id(columns.filtered(None, text, header_rows(library, words(text))))
     headers = columns.headers
     return FoundCases(
         str(library),

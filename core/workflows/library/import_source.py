@@ -26,12 +26,7 @@ from semblance.core.library.importers.importer import (
     Recognition,
     RejectedFile,
 )
-from semblance.core.library.importers.registry import (
-    get_importer,
-    known_importer,
-    recognise,
-    with_settings,
-)
+from semblance.core.library.importers.registry import get_importer, known_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.location import LibraryLocation

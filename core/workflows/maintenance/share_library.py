@@ -274,8 +274,7 @@ def _rows(connection: sa.Connection, chosen: CaseSelection) -> list[sa.Row[Any]]
                 seen.add(getattr(r, column.name))
         if missing := sorted(set(names) - seen):
             raise BadArguments(
-                tr_lazy("The library has no case of '{name}'.", name=missing[0]),
-                "Nothing was changed.",
+                tr_lazy("The library has no case of '{name}'.", name=missing[0]), "Nothing was changed."
             )
     return list(found.values())
 

@@ -156,7 +156,7 @@ def _verify_access(folders: Sequence[Path], result: VerificationResult, *, repai
         closed = [make_private(file) for file in files] if repair else [False]
         remedy = tr_lazy(
             "Repair (--repair) leaves them to their owner, as does `chmod -R go-rwx`. Where a group shares the folder "
-            "on purpose, make it setgid first, as Privacy in the help says: the group then keeps its rights.",
+            "on purpose, make it setgid first, as Privacy in the help says: the group then keeps its rights."
         )
         if repair:
             remedy = tr_lazy(
@@ -212,11 +212,7 @@ def _verify_images(
             finding = LibraryProblem(
                 tr_lazy("images"),
                 str(source.path),
-                tr_lazy(
-                    "{source}: its images are missing ({n:,} files).",
-                    source=source.name,
-                    n=len(files),
-                ),
+                tr_lazy("{source}: its images are missing ({n:,} files).", source=source.name, n=len(files)),
                 tr_lazy(
                     "File > Find moved images… (semblance relink LIB FOLDER) finds them in their new folder."
                 ),

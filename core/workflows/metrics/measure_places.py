@@ -110,12 +110,7 @@ def _region_search(
 
 
 def _choice(
-    library: Library,
-    request: TrainRequest,
-    metric: Metric,
-    data: TrainingData,
-    seed: int,
-    reporter: Reporter,
+    library: Library, request: TrainRequest, metric: Metric, data: TrainingData, seed: int, reporter: Reporter
 ) -> PlaceWeight | None:
     """The weight chosen inside the training patients, with its difference on the held-out ones."""
     if data.split is None:

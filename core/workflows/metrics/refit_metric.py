@@ -75,8 +75,7 @@ def _fit(library: Library, record: MetricRecord, training: Ids, reporter: Report
     if record.learner == CLICKS:
         raise BadInput(
             tr_lazy(
-                "The metric '{name}' was refined by marks, and these cannot be repeated.",
-                name=record.name,
+                "The metric '{name}' was refined by marks, and these cannot be repeated.", name=record.name
             ),
             "Choose the metric that it was refined from, and rank by that without the case.",
         )
@@ -103,12 +102,7 @@ def _fit(library: Library, record: MetricRecord, training: Ids, reporter: Report
         return metric
     # On the held-out cases of the original metric: the cases that are left out now belong to the query.
     calibration = calibrate_estimate(
-        library,
-        metric,
-        held_out,
-        measured_on=stored.measured_on,
-        seed=request.seed,
-        reporter=reporter,
+        library, metric, held_out, measured_on=stored.measured_on, seed=request.seed, reporter=reporter
     )
     return metric.with_card(scores={"calibration": None if calibration is None else calibration.to_json()})
 

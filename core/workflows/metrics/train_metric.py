@@ -177,10 +177,7 @@ def fit_training_part(
         seed=request.seed,
     )
     steps = chosen_steps(
-        request.steps,
-        data.feature_set.extractor,
-        data.feature_set.settings,
-        labelled=split is not None,
+        request.steps, data.feature_set.extractor, data.feature_set.settings, labelled=split is not None
     )
     fitted, rows = fit_steps(steps, cases.X, None if split is None else cases.y[training], training)
     curve = None if split is None else CurveReporter(reporter, fitted, cases, split.test, request.seed)

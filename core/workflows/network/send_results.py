@@ -15,7 +15,7 @@ from semblance.core.library.export_log import log_export
 from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
-from semblance.core.network.sending import COMMIT_S, SentFiles
+from semblance.core.network.sending import SentFiles
 from semblance.core.network.servers import Server
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
@@ -32,7 +32,6 @@ def send_report(
     options: ReportOptions,
     *,
     commit: bool = False,
-    commit_seconds: float = COMMIT_S,
     reporter: Reporter = SILENT,
 ) -> SentFiles:
     """Write the report of ``search`` as DICOM objects, as ``options.dicom`` says, and send them into the record of the
@@ -52,7 +51,7 @@ def send_report(
     _check_study(library, search.query)
     with TemporaryDirectory(prefix="semblance-report-") as folder:
         write_report_files(library, search, Path(folder) / "report.dcm", options, reporter=reporter)
-        return send(server, Path(folder), commit=commit, commit_seconds=commit_seconds, reporter=reporter)
+        return send(server, Path(folder), commit=commit, reporter=reporter)
 
 
 def _check_study(library: LibraryLocation, query: Query) -> None:
@@ -78,7 +77,6 @@ def send_cases(
     rows: Sequence[int],
     *,
     commit: bool = False,
-    commit_seconds: float = COMMIT_S,
     reporter: Reporter = SILENT,
 ) -> SentFiles:
     """Send the DICOM files of the cases with these catalogue ``rows`` as they are, with the patients' names in them.
@@ -107,9 +105,7 @@ def send_cases(
                 "There is no DICOM file that can be sent.",
                 refused[0]["reason"] if refused else "Choose cases.",
             )
-        result = send_paths(
-            server, list(found.values()), commit=commit, commit_seconds=commit_seconds, reporter=reporter
-        )
+        result = send_paths(server, list(found.values()), commit=commit, reporter=reporter)
     result.failed = refused + result.failed
     log_export(library, "images to a PACS", "dcm", identified=True, files=len(result.sent))
     return result

@@ -60,7 +60,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     roc_findings,
     scored_metrics,
 )
-from semblance.core.workflows.imaging.case_figures import figures_of_case
+from semblance.core.workflows.imaging.case_annotations import figures_of_case
 from semblance.core.workflows.imaging.key_images import key_images_of, open_key_image
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.metrics.measure_places import REGION_SEARCH
@@ -86,10 +86,7 @@ if TYPE_CHECKING:
 IMAGE_SIDE, PLOT = 480, (380, 270)
 #: Marked cases that are named in a sentence at most.
 _MAX_NAMED = 8
-_VERDICTS = {
-    JudgementKind.ALIKE: tr_lazy("alike"),
-    JudgementKind.NOT_ALIKE: tr_lazy("not alike"),
-}
+_VERDICTS = {JudgementKind.ALIKE: tr_lazy("alike"), JudgementKind.NOT_ALIKE: tr_lazy("not alike")}
 
 
 def report_document(
@@ -152,9 +149,7 @@ def report_document(
         finding_colours=snapshot.finding_colours,
         finding_codes=_finding_codes(loaded, query, details),
         vote=replace(
-            result.vote,
-            counts=result.counts,
-            finding=result.vote.finding or next(iter(result.counts), None),
+            result.vote, counts=result.counts, finding=result.vote.finding or next(iter(result.counts), None)
         ),
         marked=bool(result.marks),
         card=card_facts(card, learner_title(card.learner)),

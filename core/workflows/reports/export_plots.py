@@ -24,13 +24,7 @@ MAP_SIZE = (760, 600)
 FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training", "calibration"), strict=True))
 
 
-def draw(
-    kind: str,
-    curves: Sequence[Curve],
-    layout: PlotLayout,
-    *,
-    reporter: Reporter = SILENT,
-) -> bytes:
+def draw(kind: str, curves: Sequence[Curve], layout: PlotLayout, *, reporter: Reporter = SILENT) -> bytes:
     """The plot ``kind`` (one of ``core.reports.curves.KINDS``) as a file; see :mod:`semblance.core.reports.figures`.
 
     Raises:

@@ -249,10 +249,7 @@ def _scores(
         ),
         (score_title("auc"), spread_text(scores.mean_auc)),
         *(
-            (
-                score_title(f"auc:{finding}"),
-                spread_text(curve.auc, *(curve.ci95 or (None, None))),
-            )
+            (score_title(f"auc:{finding}"), spread_text(curve.auc, *(curve.ci95 or (None, None))))
             for finding, curve in scores.roc.items()
         ),
     ]
@@ -271,10 +268,7 @@ def _accuracies(scores: MetricScores, k: int) -> list[tuple[str, str]]:
     if scores.macro is not None:
         macro = scores.macro.mean, scores.macro.low, scores.macro.high
         lines.append(
-            (
-                search_score_title(f"macro_retrieval_accuracy@{k}"),
-                beside_chance(*macro, scores.macro_chance),
-            )
+            (search_score_title(f"macro_retrieval_accuracy@{k}"), beside_chance(*macro, scores.macro_chance))
         )
     if scores.worst is not None:
         name, worst = scores.worst
@@ -527,8 +521,7 @@ def _shortcuts(scores: MetricScores | None, probes: Sequence[ShortcutProbe]) -> 
     note = tr_lazy("adjusted for {n} tests (Holm)", n=2 * sum(one.p is not None for one in probes))
     named = join_texts(beyond, "; ") if beyond else tr_lazy("none")
     fact = LabelledValue(
-        tr_lazy("Retrieved more often than chance explains"),
-        tr_lazy("{gaps}, {note}", gaps=named, note=note),
+        tr_lazy("Retrieved more often than chance explains"), tr_lazy("{gaps}, {note}", gaps=named, note=note)
     )
     return [CardSection(tr_lazy("Shortcuts"), (fact,), CardTable(header, rows), scores.measured_on)]
 

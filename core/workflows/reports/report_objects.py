@@ -70,10 +70,11 @@ def report_objects(
     case_names: CaseNames | None = None,
     hider: TextHider | None = None,
     window_level: WindowLevel | None = None,
-) -> list[bytes]:
-    """The files of a search as ``options.dicom`` says, the object itself first, then those it needs: secondary
-    captures of images that are in no DICOM file, the montage, or key objects of further studies. ``all``: the
-    structured report, key objects, PDF and, where there is a region, segmentations, which share what they need.
+) -> tuple[ReportDocument, list[bytes]]:
+    """The document, de-identified, and the files of a search as ``options.dicom`` says, the object itself first, then
+    those it needs: secondary captures of images that are in no DICOM file, the montage, or key objects of further
+    studies. ``all``: the structured report, key objects, PDF and, where there is a region, segmentations, which share
+    what they need.
     ``assessment``: what each reader accepted or rejected, and the structured report.
     ``window_level``: of :func:`report_document`.
 
@@ -95,7 +96,7 @@ def report_objects(
         hider=hider,
         window_level=window_level,
     )
-    return _Objects(loaded, ranked_search, options, document, names).files()
+    return document, _Objects(loaded, ranked_search, options, document, names).files()
 
 
 def marks_in_force(entries: Iterable[LedgerEntry], query: Query) -> list[Judgement]:

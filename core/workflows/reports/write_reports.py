@@ -95,14 +95,8 @@ def _contents(
     ranked_search = _ranked(library, search, chosen, reporter)
     reporter.progress(0, None, tr_lazy("Writing {out}", out=name))
     if suffix.lower() == DICOM:
-        return report_objects(
-            open_search_metric(library, search, reporter),
-            library,
-            ranked_search,
-            chosen,
-            reporter,
-            window_level=window_level,
-        )
+        loaded = open_search_metric(library, search, reporter)
+        return report_objects(loaded, library, ranked_search, chosen, reporter, window_level=window_level)[1]
     document = make_document(library, ranked_search, chosen, window_level, reporter)
     return [report_bytes(document, suffix, chosen.page)]
 
@@ -266,7 +260,7 @@ def write_reports(
     Raises:
         BadArguments: a kind no report has, no cases, no such metric, or something said of an estimate.
         SemblanceError: ``folder`` cannot be written to, or what finds burnt-in text is not installed.
-        Cancelled: the reporter was cancelled; finished reports stay.
+        Cancelled: the reporter was cancelled; finished reports stay, listed and logged.
     """
     suffix = f".{kind.lstrip('.').lower()}"
     if suffix not in report_endings():
@@ -302,30 +296,34 @@ def write_reports(
     for case in cases:
         # Case 7 is the query of the seventh report and has this name in all reports.
         names(case)
-    for number, case in enumerate(cases, start=1):
-        reporter.check_cancelled()
-        reporter.progress(
-            number - 1, len(cases), tr_lazy("Writing reports into {folder}", folder=folder.name)
-        )
-        one = _as_assessed(_of_case(search, case), chosen)
-        try:
-            ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
-            loaded = open_search_metric(library, one)
-            document = report_document(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
-            contents = (
-                report_objects(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
-                if suffix == DICOM
-                else [report_bytes(document, suffix, chosen.page)]
+    try:
+        for number, case in enumerate(cases, start=1):
+            reporter.check_cancelled()
+            reporter.progress(
+                number - 1, len(cases), tr_lazy("Writing reports into {folder}", folder=folder.name)
             )
-        except SemblanceError as error:
-            failed.append((case, str(error)))
-            continue
-        out = folder / f"report-{number:0{width}d}{suffix}"
-        files += _write_contents(out, contents)
-        lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
-    index = csv_text(("file", "case_id", "finding", "nearest"), lines)
-    write_file(folder / INDEX, index.encode(), private=False)
-    log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
+            one = _as_assessed(_of_case(search, case), chosen)
+            try:
+                ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
+                loaded = open_search_metric(library, one)
+                given = loaded, library, ranked_search, chosen
+                if suffix == DICOM:
+                    document, contents = report_objects(*given, case_names=names, hider=hider)
+                else:
+                    document = report_document(*given, case_names=names, hider=hider)
+                    contents = [report_bytes(document, suffix, chosen.page)]
+            except SemblanceError as error:
+                failed.append((case, str(error)))
+                continue
+            out = folder / f"report-{number:0{width}d}{suffix}"
+            files += _write_contents(out, contents)
+            shown = case if chosen.identified else document.query.case_id
+            lines.append((out.name, shown, document.query.finding, document.vote_text()))
+    finally:
+        # Also of cancelled reports: what is there is listed and logged.
+        log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
+        index = csv_text(("file", "case_id", "finding", "nearest"), lines)
+        write_file(folder / INDEX, index.encode(), private=False)
     return BatchResult(folder, tuple(files), tuple(failed))
 
 

@@ -72,11 +72,7 @@ def patient_changes(library: LibraryLocation, *, reporter: Reporter = SILENT) ->
 
 
 def similar_changes(
-    library: LibraryLocation,
-    current: str,
-    features: str | None = None,
-    *,
-    reporter: Reporter = SILENT,
+    library: LibraryLocation, current: str, features: str | None = None, *, reporter: Reporter = SILENT
 ) -> tuple[SimilarChange, ...]:
     """The changes of other patients, those most like the change before the case ``current`` first.
 

@@ -100,9 +100,7 @@ def rank_learners(
     )
     document = run_experiment(spec, request.out / EXPERIMENT, workers=workers, reporter=reporter)
     found = rank_table(
-        document,
-        image_sets,
-        {**protocol, "seed": request.seed, "max_cases": request.max_cases},
+        document, image_sets, {**protocol, "seed": request.seed, "max_cases": request.max_cases}
     )
     for file in add:
         found = with_rows(found, _read(file), file.name)

@@ -141,13 +141,7 @@ def create_study(
         for record, code in zip(chosen, codes.tolist(), strict=True)
     ]
     design = StudyDesign(
-        findings,
-        request.positive,
-        tuple(cases),
-        arms,
-        request.readers,
-        request.washout_days,
-        request.seed,
+        findings, request.positive, tuple(cases), arms, request.readers, request.washout_days, request.seed
     )
     design.check()
     unit_of_case = dict(

@@ -65,12 +65,7 @@ NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual i
 
 
 def estimate_from_neighbours(
-    loaded: LoadedMetric,
-    search: Search,
-    query: EmbeddedQuery,
-    voters: Sequence[int],
-    *,
-    changed: str = "",
+    loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: Sequence[int], *, changed: str = ""
 ) -> Vote:
     """The estimate for ``query`` from the cases at the positions ``voters``, nearest first.
 

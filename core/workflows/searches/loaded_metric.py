@@ -37,12 +37,7 @@ from semblance.core.workflows.features.derived_arrays import (
     load_arrays,
     save_arrays,
 )
-from semblance.core.workflows.metrics.leakage import (
-    IdentityIndex,
-    Ids,
-    contents_elsewhere,
-    is_supervised,
-)
+from semblance.core.workflows.metrics.leakage import IdentityIndex, Ids, contents_elsewhere, is_supervised
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.embedding_cache import FEWEST_KEPT, CachedEmbedding, embed_cases
 from semblance.core.workflows.searches.index_candidates import find_candidates

@@ -110,9 +110,10 @@ def _load(opened: Library, metric: str, reporter: Reporter) -> LoadedMetric:
 
 
 @contextlib.contextmanager
-def without_reload(library: LibraryLocation) -> Iterator[None]:
+def without_reload(library: LibraryLocation) -> Iterator[list[Library]]:
     """A context whose writes are judgements in ledgers of loaded metrics, so that neither metrics that are up to date
-    nor their ledgers are read again. What others write meanwhile to a library on a server is noticed."""
+    nor their ledgers are read again. What others write meanwhile to a library on a server is noticed: the list has
+    those libraries afterwards to which nobody else wrote."""
     here = library.absolute()
     current = [
         key
@@ -121,10 +122,14 @@ def without_reload(library: LibraryLocation) -> Iterator[None]:
         and (isinstance(library, Path) or loaded.library.is_still_at(library))
         and loaded.library.catalogue.notes_own_changes(stamp)
     ]
-    yield
+    unchanged: list[Library] = []
+    yield unchanged
     for key in current:
         stamp, loaded = _open_metrics[key]
-        _open_metrics[key] = (loaded.library.catalogue.stamp_after_own_changes(stamp), loaded)
+        after, is_all = loaded.library.catalogue.stamp_after_own_changes(stamp)
+        _open_metrics[key] = after, loaded
+        if is_all:
+            unchanged.append(loaded.library)
 
 
 def prepare_searches(library: LibraryLocation, metric: str, reporter: Reporter = SILENT) -> None:

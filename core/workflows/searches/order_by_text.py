@@ -1,4 +1,4 @@
-"""Fuse the ranking of a search with the cases that have its text."""
+"""Fuse the ranking of a search with the cases that have its text, by ranks alone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.text_query import text_terms
 from semblance.core.retrieval.feedback import MarkedIndex
-from semblance.core.retrieval.rank_fusion import K, fused_scores
 from semblance.core.retrieval.ranking import first_of_each_key, rankable_cases
 from semblance.core.workflows.searches.feedback.order_by_marks import distances_of
 from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.search_result import TextOrder
+
+#: The constant of the paper, which was chosen there on other data.
+K = 60
 
 
 def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison, TextOrder]:
@@ -56,3 +59,18 @@ def order_by_text(compared: QueryComparison, text: str) -> tuple[QueryComparison
 def with_hits(found: TextOrder, compared: QueryComparison, rows: Sequence[int]) -> TextOrder:
     """``found`` with where the cases at ``rows`` of the catalogue have its text."""
     return replace(found, hits=compared.loaded.library.catalogue.text_hits(rows, found.text))
+
+
+def fused_scores(
+    n: int, orders: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+) -> npt.NDArray[np.float64]:
+    """(n,) the fused scores of n cases, larger ones first, from ``orders``: places of cases and their ranks from 1. A
+    case that an order does not have gets nothing from it.
+
+    Reciprocal rank fusion: score(d) = sum over the orders of 1 / (K + rank(d)) (G. V. Cormack, C. L. A. Clarke and
+    S. Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods", SIGIR 2009).
+    """
+    scores = np.zeros(n)
+    for places, ranks in orders:
+        scores[places] += 1.0 / (K + ranks)
+    return scores

@@ -51,10 +51,7 @@ from semblance.core.workflows.searches.feedback.order_by_marks import (
     order_by_marks,
     usable_marks,
 )
-from semblance.core.workflows.searches.feedback.refinement_session import (
-    RefinementSession,
-    refinement_of,
-)
+from semblance.core.workflows.searches.feedback.refinement_session import RefinementSession, refinement_of
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.match_check import check_match
 from semblance.core.workflows.searches.open_metrics import open_search_metric
@@ -125,7 +122,13 @@ def rank_cases(
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     check_one_query(search.query)
-    loaded = open_search_metric(library, search, reporter)
+    return rank_with(open_search_metric(library, search, reporter), search, k=k, reporter=reporter)
+
+
+def rank_with(
+    loaded: LoadedMetric, search: Search, *, k: int = 20, reporter: Reporter = SILENT
+) -> RankedSearch:
+    """:func:`rank_cases` by a metric that was just opened for ``search``."""
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
     loaded.cases.look_up(case for entry in in_force for case in entry.judgement.cases())
@@ -213,10 +216,7 @@ class UnmarkedComparison:
 
 
 def compare_query(
-    loaded: LoadedMetric,
-    search: Search,
-    refining_entries: Sequence[LedgerEntry],
-    reporter: Reporter = SILENT,
+    loaded: LoadedMetric, search: Search, refining_entries: Sequence[LedgerEntry], reporter: Reporter = SILENT
 ) -> UnmarkedComparison:
     """Compare the query of ``search`` with all cases, with its concepts and the metric refined by ``refining_entries``.
 

@@ -64,7 +64,8 @@ class ComparedCandidates(JsonDocument):
 @dataclass(frozen=True)
 class TextOrder(JsonDocument):
     """The ``text`` that was searched for beside the query, the number of cases ``found`` with it, and the constant
-    ``k`` of :func:`semblance.core.retrieval.rank_fusion.fused_scores`. ``hits``: row -> where a ranked case has it."""
+    ``k`` of :func:`semblance.core.workflows.searches.order_by_text.fused_scores`. ``hits``: row -> where a ranked case
+    has it."""
 
     #: The part ``text_order`` of ``semblance search --json``.
     JSON_KEYS: ClassVar[JsonKeys] = ("text", "found", "k")

@@ -166,7 +166,7 @@ def save_items(
 def rename_collection(library: LibraryLocation, key: int, name: str, *, reporter: Reporter = SILENT) -> None:
     """Give a collection another name; errors as :func:`put_items`."""
     with open_library(library, writable=True) as opened:
-        opened.collections.change(key, name=name)
+        opened.collections.rename(key, name)
 
 
 def duplicate_collection(library: LibraryLocation, key: int, *, reporter: Reporter = SILENT) -> int:

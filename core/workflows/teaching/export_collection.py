@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 from dataclasses import dataclass, replace
@@ -11,8 +12,10 @@ from typing import Any
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import is_taken, make_folder, write_file
 from semblance.core.imaging import ImageReader, open_image
+from semblance.core.imaging.drawn_figures import drawn_figures
 from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import LONGEST, region_thumbnail, thumbnail
 from semblance.core.language import tr_lazy, translate
@@ -23,9 +26,14 @@ from semblance.core.library.location import LibraryLocation
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
+from semblance.core.reports.dicom.common import SourceObject
 from semblance.core.reports.redaction import CaseNames, Redactor
 from semblance.core.reports.teaching_set import TeachingCase, TeachingSet, set_files, slides_pdf
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.card_images import CardImage
+from semblance.core.workflows.imaging.case_annotations import figures_of_case, labels_on, measured_slice
+from semblance.core.workflows.imaging.key_images import key_images_of
+from semblance.core.workflows.imaging.library_cache import cached_library, case_at
 from semblance.core.workflows.reports.report_objects import referred_object
 
 #: The longest side of an exported image in pixels.
@@ -35,11 +43,13 @@ IMAGE_SIDE = 1400
 @dataclass(frozen=True)
 class CollectionExport:
     """``identified`` keeps the ids of cases and patients; ``free_text``: notes, and texts of headers that may name the
-    patient; ``clean_pixels``: text burnt into the images is blacked out."""
+    patient; ``clean_pixels``: text burnt into the images is blacked out; ``marks``: measurements with their results are
+    drawn on the images."""
 
     identified: bool = False
     free_text: bool = False
     clean_pixels: bool = False
+    marks: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,7 @@ def teaching_set(
                 case.finding,
                 {attribute_title(key): redactor.redact(value) for key, value in facts.items()},
                 redactor.redact("\n".join(filter(None, texts))) if options.free_text else "",
-                _image(library, case, item, hider, identified=options.identified),
+                _image(library, case, item, hider, options),
             )
         )
     return TeachingSet(
@@ -147,6 +157,21 @@ def teaching_set(
     )
 
 
+def item_image(
+    library: LibraryLocation, row: int, item: CollectionItem, *, reporter: Reporter = SILENT
+) -> CardImage:
+    """The image of ``item``, whose case is in a row of the catalogue, on its slice and with its place outlined.
+
+    Raises:
+        BadInput: the case or its image is gone, or it cannot be read.
+    """
+    opened = cached_library(library)
+    encoded = _image(opened, case_at(opened, row), item, None, CollectionExport(identified=True))
+    if encoded is None:
+        raise BadInput("This case has no image any more.", "Refresh the library.")
+    return CardImage(row, decode(encoded, item.case).pixels)
+
+
 def place_of(case: CaseDetails, item: CollectionItem) -> Region | None:
     """The region that ``item`` is about, on its slice; if it has none that of the case, where that slice has it."""
     if item.region is not None or case.region is None:
@@ -156,31 +181,41 @@ def place_of(case: CaseDetails, item: CollectionItem) -> Region | None:
 
 
 def _image(
-    library: Library, case: CaseDetails, item: CollectionItem, hider: TextHider | None, *, identified: bool
+    library: Library,
+    case: CaseDetails,
+    item: CollectionItem,
+    hider: TextHider | None,
+    options: CollectionExport,
 ) -> bytes | None:
-    """The whole image with the place outlined; the stored thumbnail where the file is gone, and where text in a larger
+    """The whole image with the place outlined; of a volume without a place or slice, where measurements are drawn, the
+    first slice with one, else the middle one; the stored thumbnail where the file is gone, and where text in a larger
     image could be read."""
     if case.address is None:
         return None
     place = place_of(case, item)
     shown = place
-    if shown is None and item.slice is not None:
-        shown = Region(0, 0, 1, 1, z=item.slice)
-    is_small = not identified and hider is None and bool(case.attributes.get("burnt_in_text"))
+    figures = figures_of_case(library, case.case_id) if options.marks else ()
+    number = measured_slice(figures) if item.slice is None else item.slice
+    if shown is None and number is not None:
+        shown = Region(0, 0, 1, 1, z=number)
+    number = case.shown_slice if shown is None else shown.middle_slice
+    is_small = not options.identified and hider is None and bool(case.attributes.get("burnt_in_text"))
     longest = LONGEST if is_small else IMAGE_SIDE
     try:
         image = open_image(case.address, shown)
     except SemblanceError:
         return None if hider else library.thumbnails.get([case.content]).get(case.content)
+    labels = labels_on(image, number, figures)
     if hider is not None:
         image, _ = hider.hide(image, (case.address, None if shown is None else shown.middle_slice))
-    if place is None:
-        return thumbnail(image, longest)
-    on_slice = place.on_slice(place.middle_slice or 0) or place
-    try:
-        return region_thumbnail(image, on_slice, longest)
-    except BadInput:
-        return thumbnail(image, longest)
+    picture = None
+    if place is not None:
+        with contextlib.suppress(BadInput):
+            picture = region_thumbnail(image, place.on_slice(place.middle_slice or 0) or place, longest)
+    picture = picture or thumbnail(image, longest)
+    if not labels:
+        return picture
+    return drawn_figures(picture, list(labels), image.width, image.height, list(labels.values()))
 
 
 def _write_set(teaching: TeachingSet, out: Path) -> list[Path]:
@@ -209,7 +244,9 @@ def _write_set(teaching: TeachingSet, out: Path) -> list[Path]:
 def _write_key_objects(
     library: Library, collection: Collection, out: Path, options: CollectionExport
 ) -> ExportedCollection:
-    """One object for each study. The items that are in no DICOM file, or are gone, cannot be referred to."""
+    """One object for each study, which refers to images of its patient only; of a volume without a place or slice to
+    its key images, if there are any, else to all slices. The items that are in no DICOM file, or are gone, cannot be
+    referred to."""
     from semblance.core.metrics.training import versions
     from semblance.core.reports.dicom.image_objects import key_objects
 
@@ -217,7 +254,9 @@ def _write_key_objects(
     if not options.identified:
         pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
     cases = library.catalogue.details_of(item.case for item in collection.items)
-    sources, failed = [], []
+    # An archive files an object with the record of one patient.
+    by_patient: dict[tuple[str, ...], list[SourceObject]] = {}
+    failed = []
     with ImageReader() as reader:
         for item in collection.items:
             case = cases.get(item.case)
@@ -226,23 +265,33 @@ def _write_key_objects(
                     raise BadInput("This case is no longer in the library.")
                 place = place_of(case, item)
                 number = item.slice if place is None else place.middle_slice
-                wanted = None if number is None else [number]
+                marked = (one.slice for one in key_images_of(library.annotations, case.case_id))
+                wanted = [one for one in marked if one is not None] if number is None else [number]
                 source = None
                 if case.address is not None:
-                    source = referred_object(reader, case.address, wanted, pseudonyms)
+                    source = referred_object(reader, case.address, wanted or None, pseudonyms)
                 if source is None:
                     raise BadInput("Its image is in no DICOM file that can be referred to.")
             except SemblanceError as error:
                 failed.append((item.case, str(error)))
             else:
-                sources.append(source)
-    if not sources:
+                header = source.header
+                patient = str(header.get("PatientID", "")), str(header.get("IssuerOfPatientID", ""))
+                by_patient.setdefault(patient if patient[0] else (header.StudyInstanceUID,), []).append(
+                    source
+                )
+    if not by_patient:
         raise BadInput(
             "No case of this collection is in a DICOM file that can be read.",
             "Export slides (.pdf) or a teaching set (.zip).",
         )
     written = []
-    for number, content in enumerate(key_objects(sources, versions())):
+    contents = [
+        content
+        for sources in by_patient.values()
+        for content in key_objects(sources, versions(), for_teaching=True)
+    ]
+    for number, content in enumerate(contents):
         file = out if number == 0 else out.with_name(f"{out.stem}-{number + 1}{out.suffix}")
         write_file(file, content, private=False)
         written.append(file)

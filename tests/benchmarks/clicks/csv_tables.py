@@ -131,14 +131,7 @@ _TABLES_HEAD = (
     "gain after 20 answers",
     "gain after 80 answers",
 )
-_CLICKS_HEAD = (
-    "table",
-    "clicks by",
-    "wrong answers",
-    "clicks",
-    "gain",
-    "half width of the 95 % interval",
-)
+_CLICKS_HEAD = ("table", "clicks by", "wrong answers", "clicks", "gain", "half width of the 95 % interval")
 
 
 def _table_row(name: str, table: Results) -> list[str]:

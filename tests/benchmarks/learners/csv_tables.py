@@ -12,14 +12,7 @@ from tests.benchmarks.csv_files import Table
 from tests.benchmarks.learners import targets
 from tests.benchmarks.learners.reasons import SLOW_REASONS
 from tests.benchmarks.learners.references import EuclideanClaim, Reference
-from tests.benchmarks.learners.variants import (
-    LMNN,
-    MEAN_TIMES_LMNN,
-    NCA,
-    TIMES_LMNN,
-    TIMES_NCA,
-    Variant,
-)
+from tests.benchmarks.learners.variants import LMNN, MEAN_TIMES_LMNN, NCA, TIMES_LMNN, TIMES_NCA, Variant
 
 NCA_TABLES = ("satellite", "letter")
 _SCORES = ("knn_error", "retrieval_accuracy", "triplet_accuracy")

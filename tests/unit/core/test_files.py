@@ -187,14 +187,9 @@ def creations(tree: ast.AST) -> list[str]:
             isinstance(one, str) and re.fullmatch("[rwxabt+]{1,3}", one) and set(one) & set("wxa")
             for one in texts
         )
-        creates = name in (
-            "mkdir",
-            "makedirs",
-            "mkfifo",
-            "write_text",
-            "write_bytes",
-            "touch",
-        ) or (name in ("memmap", "open_memmap") and "r" not in texts)
+        creates = name in ("mkdir", "makedirs", "mkfifo", "write_text", "write_bytes", "touch") or (
+            name in ("memmap", "open_memmap") and "r" not in texts
+        )
         copies = owner == "shutil" and name.startswith("copy") and name != "copyfileobj"
         if (creates or copies or (name == "open" and writes)) and owner not in _NO_FILES:
             found.append(ast.unparse(node))

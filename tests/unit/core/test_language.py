@@ -165,11 +165,7 @@ def test_numbers_are_english_in_english():
         format_number(1234.5, ",.1f"),
         to_english_number("1,5"),
         translate(tr_lazy("{x:.2f}", x=0.5)),
-    ] == [
-        "1,234.5",
-        "1,5",
-        "0.50",
-    ]
+    ] == ["1,234.5", "1,5", "0.50"]
 
 
 def test_braces_in_what_is_filled_in_are_text():

@@ -10,9 +10,11 @@ import pytest
 
 from semblance.core import plugins
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.evaluation.evaluation_files import program_json
 from semblance.core.metrics import registry
 from semblance.core.metrics.metric import load_metric
 from semblance.core.plugins import OFF_VARIABLE, broken_plugins, installed_plugins, missing_hint
+from semblance.core.research.methods_text import MeasuredLearner, Methods, methods_text
 from tests.helpers.plugin_packages import install, no_plugins_left  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("no_plugins_left")
@@ -44,6 +46,13 @@ def whiten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return install(
         tmp_path, monkeypatch, "semblance-whiten", {"learner": "whiten = {module}:Whiten"}, LEARNER
     )
+
+
+def test_an_evaluation_names_the_packages_that_it_used(whiten: str) -> None:
+    used = program_json([("learner", "bdm"), ("learner", "whiten"), ("learner", "whiten")])["plugins"]
+    assert used == [{"kind": "learner", "name": "whiten", "package": "semblance-whiten", "version": "1.2"}]
+    text = methods_text(Methods([], [MeasuredLearner("whiten")], [], 0, {}))
+    assert "The learner 'whiten' is a plug-in of the package semblance-whiten 1.2." in text
 
 
 def test_a_learner_is_listed_without_import_and_fits_a_metric_that_opens_without_it(

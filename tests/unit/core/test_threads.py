@@ -14,15 +14,18 @@ import scipy.linalg
 from threadpoolctl import threadpool_info
 with one_thread():
     inside = [library["num_threads"] for library in threadpool_info()]
-print(len(inside), max(inside))
+from semblance.core.engine import limit_threads
+limit_threads()
+after = [library["num_threads"] for library in threadpool_info()]
+print(len(inside), max(inside), max(after))
 """
 
 
-def test_libraries_loaded_after_the_first_use_have_one_thread_too():
+def test_libraries_have_one_thread_where_loaded_after_the_first_use_and_where_loaded_before_all_are_limited():
     environment = {"OPENBLAS_NUM_THREADS": "3", "OMP_NUM_THREADS": "3"}
     done = subprocess.run(
         [sys.executable, "-c", _LOADED_LATER], env=environment, capture_output=True, text=True, check=True
     )
-    libraries, threads = map(int, done.stdout.split())
+    libraries, inside, after = map(int, done.stdout.split())
     assert libraries >= 2
-    assert threads == 1
+    assert inside == after == 1

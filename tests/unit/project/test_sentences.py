@@ -313,13 +313,7 @@ def test_the_notes_of_a_report_are_true_of_its_search():
     for strength, judged, refused, without, amount, shown, warned in itertools.product(
         (0.0, 1.0), entries, (None, BadInput("No.")), ((), ("size",)), (0.0, 0.5), *[(False, True)] * 2
     ):
-        search = Search(
-            "m",
-            QUERY,
-            strength=strength,
-            without=without,
-            concepts=(("round", amount),),
-        )
+        search = Search("m", QUERY, strength=strength, without=without, concepts=(("round", amount),))
         found = replace(made, without_patient=shown, warnings=("A warning.",) if warned else ())
         ranked = RankedSearch(search, found, entries=entries[judged], trust=0.5, refused=refused)
         notes = [str(note) for note in _notes(search, ranked)]

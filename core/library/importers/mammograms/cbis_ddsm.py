@@ -27,11 +27,7 @@ from semblance.core.library.importers.source import Entry, Source
 from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
 
-FINDING = {
-    "BENIGN": "benign",
-    "BENIGN_WITHOUT_CALLBACK": "benign",
-    "MALIGNANT": "malignant",
-}
+FINDING = {"BENIGN": "benign", "BENIGN_WITHOUT_CALLBACK": "benign", "MALIGNANT": "malignant"}
 
 _IMAGE, _CROP, _MASK = "image file path", "cropped image file path", "roi mask file path"
 _ATTRIBUTES = {

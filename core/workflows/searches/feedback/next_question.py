@@ -13,12 +13,7 @@ from semblance.core.retrieval.index import Position
 from semblance.core.searches.feedback import questions
 from semblance.core.searches.feedback.judgements import JudgementKind, given_marks
 from semblance.core.searches.feedback.ledger import LedgerEntry
-from semblance.core.searches.feedback.questions import (
-    LikenessModel,
-    QuestionRows,
-    draw_query,
-    nearer,
-)
+from semblance.core.searches.feedback.questions import LikenessModel, QuestionRows, draw_query, nearer
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.feedback.refinement_session import (

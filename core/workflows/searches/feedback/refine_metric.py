@@ -33,7 +33,7 @@ from semblance.core.searches.feedback.judgements import (
     refines,
 )
 from semblance.core.searches.feedback.ledger import Ledger, LedgerEntry
-from semblance.core.searches.query import Query
+from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
@@ -48,7 +48,7 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric, open_search_metric, without_reload
 from semblance.core.workflows.searches.query_comparison import QueryComparison
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
+from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases, rank_with
 
 #: Number of first ranks among which influence is measured.
 NEAREST = 500
@@ -77,6 +77,7 @@ def add_judgements(
         BadInput: a case that the library does not have, an image that cannot be read, or, for comparisons, a metric
             that cannot be refined.
     """
+    check_one_query(search.query)
     if all(is_mark(judgement, search.query) for judgement in judgements):
         loaded = open_search_metric(library, search, reporter)
     else:
@@ -89,8 +90,10 @@ def add_judgements(
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     author = loaded.library.catalogue.author(author)
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
-    with without_reload(library):
+    with without_reload(library) as unchanged:
         loaded.ledger(search.ledger).replace(replaced, made)
+    if loaded.library in unchanged:
+        return rank_with(loaded, search, k=k, reporter=reporter)
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
@@ -260,22 +263,11 @@ def _influence_of_refining_entries(
     return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
-def held_out_accuracy(
-    library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
-) -> float | None:
-    """Retrieval accuracy@10 on cases that are neither training cases nor judged, for the learning curve.
-
-    ``None`` if nothing was held out. Cases of trained or judged patients are left out.
-    """
-    session = open_search_refinement(library, search, reporter)
-    entries = session.loaded.ledger(search.ledger).in_force
-    return session.held_out_accuracy(entries, search.strength, SCORED, reporter)
-
-
 def held_out_score(
     library: LibraryLocation, search: Search, *, reporter: Reporter = SILENT
 ) -> HeldOutScore | None:
-    """As :func:`held_out_accuracy`, with its interval and the score of the original metric."""
+    """Retrieval accuracy@10 on cases that are neither training cases nor judged, with its interval and that of the
+    original metric; ``None`` if nothing was held out. Cases of trained or judged patients are left out."""
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     return session.held_out_score(entries, search.strength, SCORED, reporter)

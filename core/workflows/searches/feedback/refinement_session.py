@@ -201,16 +201,6 @@ class RefinementSession:
         measured[np.isinf(near.distances)] = np.inf
         return measured
 
-    def held_out_accuracy(
-        self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
-    ) -> float | None:
-        """See :func:`semblance.core.workflows.searches.feedback.refine_metric.held_out_accuracy`."""
-        part = self._held_out(entries, most, reporter)
-        if part is None:
-            return None
-        per_query = part.accuracies(self.embedded(part.places, entries, strength))
-        return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
-
     def held_out_score(
         self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> HeldOutScore | None:

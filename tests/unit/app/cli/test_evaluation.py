@@ -66,7 +66,7 @@ def test_a_ranking_is_not_cut_in_a_pipe(capsys):
     output = capsys.readouterr().out
     assert "x" * 150 in output
     assert "0.2500" in output
-    assert "hidden: 3 of the same patient, 1 near-duplicates; of the 10 nearest: none" in output
+    assert "hidden: 3 of the same patient, 1 of the same lesion or copies; of the 10 nearest: none" in output
     assert "No close match" not in output
     assert "No estimate. Too few cases." in output
     assert "Draw the region." in output

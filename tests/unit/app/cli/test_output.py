@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -13,6 +14,7 @@ from semblance.app.cli.output import (
     EntryLines,
     EntryTable,
     LineIfPresent,
+    json_alone,
     print_document,
     print_error,
     printer,
@@ -135,3 +137,18 @@ def test_text_and_json_are_of_one_result(capsys):
     assert json.loads(capsys.readouterr().out) == found.to_json()
     print_document(found, False, printer(lambda document: str(document == found.to_json())))
     assert capsys.readouterr().out == "True\n"
+
+
+def test_beside_a_json_document_nothing_stands_on_stdout(capfd, monkeypatch):
+    with os.fdopen(1, "w", encoding="utf-8", closefd=False) as of_process:
+        monkeypatch.setattr(sys, "stdout", of_process)
+        with json_alone():
+            print("a plug-in")
+            os.write(1, b"a library in C\n")
+            print_document({"size": "µm"}, True, show_fields)
+        print("afterwards")
+        of_process.flush()
+    out, err = capfd.readouterr()
+    document, after = out[: -len("afterwards\n")], out[-len("afterwards\n") :]
+    assert json.loads(document) == {"size": "µm"} and after == "afterwards\n"
+    assert err == "a plug-in\na library in C\n"

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 def test_the_demo_is_shown_before_it_is_complete_and_later_only_opened(monkeypatch, tmp_path):
     path = tmp_path / "Demo.semblance"
 
-    def make(library, *, reporter):
+    def make(library, *, one_bar, reporter):
         if library.exists():
             return library
         import_source(striped_folder(tmp_path / "images", n=12), library, reporter=reporter)

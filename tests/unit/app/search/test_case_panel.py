@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from semblance.app.screenshot import wait_until_idle
+from semblance.app.search.case_panel import CaseNotes, KeptNote
 from semblance.app.shell import search_operations
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging.case_annotations import read_note
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.striped_library import striped_library
+from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, search_first_case, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -74,3 +79,18 @@ def test_notes_belong_to_the_case_and_reach_the_report_and_compare(qtbot, librar
             window, lambda: state.ranking is not None and state.ranking.query.case == state.columns.ids[4]
         )
         assert panel.notes.toPlainText() == ""
+
+
+def test_a_note_is_kept_although_another_case_is_shown_at_once(context, jobs, qtbot, tmp_path):
+    context.state.set_library(read_snapshot(table_library(tmp_path / "table", n=6)))
+    in_report = QPushButton()
+    notes = CaseNotes(context.state, in_report)
+    kept = KeptNote(context, notes, "case note")
+    for widget in (in_report, notes, kept, kept.button):
+        qtbot.addWidget(widget)
+    kept.show_case("t/c1")
+    notes.setPlainText("spiculated")
+    kept.keep()
+    kept.show_case("t/c2")
+    jobs.run_pending()
+    assert read_note(context.state.location, "t/c1").text == "spiculated"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import zipfile
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from semblance.app.teaching.export_collection_dialog import ExportCollectionDialog
@@ -156,6 +157,12 @@ def test_an_item_opens_at_its_slice_beside_the_query(commands, context, path, qt
     assert not panel.compare_button.isEnabled()
     with qtbot.waitSignal(commands.compare_requested) as asked:
         qtbot.keyClick(panel.items, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        # In the window the key belongs to a command, which must not run.
+        pressed = QKeyEvent(
+            QEvent.Type.ShortcutOverride, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier
+        )
+        pressed.ignore()
+        assert panel.items.event(pressed) and pressed.isAccepted()
     (row,) = asked.args
     assert context.state.columns.ids[context.state.columns.index_of_row(row)] == "s/1.png"
     assert context.state.last_views.get((context.state.location, row)).place == 7

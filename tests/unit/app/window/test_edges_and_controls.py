@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
@@ -95,6 +95,18 @@ def test_each_command_can_be_run_in_read_by_the_palette_or_a_key(window):
     ]
     assert unreachable == []
     assert not actions["palette"].shortcut().isEmpty()
+
+
+def test_the_similar_cases_stay_wide_where_another_language_has_longer_tabs(window, monkeypatch):
+    layout, header = window.parts.layout, window.panels.side.header
+    window.workspaces.choose(RESEARCH.name)
+    for tabs in (330, 420):
+        monkeypatch.setattr(header, "sizeHint", lambda tabs=tabs: QSize(tabs, 32))
+        layout.set_default_sizes()
+        wait_until_idle(window)
+        assert window.panels.ranking.width() >= 560, tabs
+    window.workspaces.choose(READ.name)
+    wait_until_idle(window)
 
 
 def test_marks_are_changed_under_refine_alone():

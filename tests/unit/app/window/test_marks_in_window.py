@@ -157,17 +157,23 @@ def test_metric_without_coordinates_shows_a_notice(window):
         assert no_coordinates_error().message not in panel.note.text()
 
 
-def test_the_menu_of_a_case_offers_both_marks(window, monkeypatch):
-    chosen = []
+def test_the_menu_of_a_case_offers_both_marks_and_shows_the_keys_that_the_user_chose(window, monkeypatch):
+    keys = {}
 
     def take(menu: QMenu, *_where) -> None:
         texts = {action.text().partition("\t")[0]: action for action in menu.actions()}
-        chosen.extend(texts)
+        keys.update({name: action.text().partition("\t")[2] for name, action in texts.items()})
         texts["Less like this"].trigger()
 
     monkeypatch.setattr(menus, "Menu", type("Taken", (QMenu,), {"popup": take}))
+    actions = window.context.actions
+    for command, key in (("judge_alike", "F8"), ("header", "Ctrl+F9")):
+        actions.keys.choose(command, key)
+    actions.update_keys()
     window.parts.show_case_menu(row(window, 8), QPoint())
-    assert "More like this" in chosen
+    assert (keys["More like this"], keys["Less like this"], keys["File header…"]) == ("F8", "D", "Ctrl+F9")
+    actions.keys.reset_all()
+    actions.update_keys()
     wait_for_marks(window, [], [name(window, 8)])
 
 

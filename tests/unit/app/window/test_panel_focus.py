@@ -163,7 +163,7 @@ def test_a_button_is_pressed_by_enter_as_by_the_space_bar(qtbot, trained, key):
     with open_window(trained) as window:
         window.activateWindow()
         buttons = window.panels.evaluation.header.findChildren(QToolButton)
-        button = next(one for one in buttons if one.accessibleName() == "Help for this panel (F1)")
+        button = next(one for one in buttons if one.accessibleName() == "Help for this panel")
         pressed = []
         button.clicked.connect(lambda: pressed.append(True))
         window.panels.evaluation.header.help_requested.disconnect()

@@ -36,10 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoImages]:
 
 def test_every_listed_image_exists_and_no_other(made: tuple[Path, DemoImages]) -> None:
     _, images = made
-    for folder, expected in (
-        (images.masses, images.n_masses),
-        (images.radiographs, images.n_radiographs),
-    ):
+    for folder, expected in ((images.masses, images.n_masses), (images.radiographs, images.n_radiographs)):
         rows = _rows(folder)
         assert len(rows) == expected
         assert tuple(rows[0]) == COLUMNS

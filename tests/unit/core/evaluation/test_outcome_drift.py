@@ -3,12 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.evaluation.outcome_drift import (
-    MIN_OUTCOMES,
-    Outcome,
-    outcome_drift,
-    period_of,
-)
+from semblance.core.evaluation.outcome_drift import MIN_OUTCOMES, Outcome, outcome_drift, period_of
 
 
 def outcomes(rng, n, month, *, too_high=0.0) -> list[Outcome]:

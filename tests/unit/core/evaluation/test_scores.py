@@ -143,10 +143,7 @@ def naive_triplets(distances, findings, own):
 
 
 @given(
-    n=st.integers(1, 16),
-    levels=st.integers(1, 40),
-    with_patients=st.booleans(),
-    seed=st.integers(0, 10_000),
+    n=st.integers(1, 16), levels=st.integers(1, 40), with_patients=st.booleans(), seed=st.integers(0, 10_000)
 )
 def test_triplet_accuracy_is_equation_1_with_ties_as_errors(n, levels, with_patients, seed):
     rng = np.random.default_rng(seed)

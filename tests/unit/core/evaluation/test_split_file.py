@@ -191,12 +191,6 @@ def test_copies_of_an_image_are_counted_and_not_refused():
     assert protocol.run(data, [LearnerSpec("euclidean")]).results
 
 
-def test_a_table_written_is_read_again(tmp_path):
-    table = SplitTable(("=1+1", "b,c", "d"), ("train", "test", "test"), ("1", "1", "1"), ("", "", ""))
-    read = SplitTable.read(write(tmp_path, table.to_csv()))
-    assert vars(read) == {**vars(table), "source": "'splits.csv'"}
-
-
 @pytest.mark.parametrize(
     "name", ["bdm", "full", "metricboost", "boostmetric", "online", "ccml", "pairs", "feedback"]
 )

@@ -229,8 +229,7 @@ def test_a_disc_faces_every_direction_alike():
 
 
 @pytest.mark.parametrize(
-    ("bright", "angle"),
-    [("right", 0.0), ("bottom", np.pi / 2), ("left", np.pi), ("top", -np.pi / 2)],
+    ("bright", "angle"), [("right", 0.0), ("bottom", np.pi / 2), ("left", np.pi), ("top", -np.pi / 2)]
 )
 def test_directions_point_from_dark_to_bright(bright, angle):
     grey = np.zeros((40, 40), np.float32)

@@ -13,15 +13,7 @@ import pytest
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.raster import decode, size_of
 from semblance.core.imaging.thumbnail import inspect
-from tests.helpers.bad_images import (
-    animation,
-    bmp_claiming,
-    encoded,
-    pages,
-    pattern,
-    png_chunk,
-    png_claiming,
-)
+from tests.helpers.bad_images import animation, bmp_claiming, encoded, pages, pattern, png_chunk, png_claiming
 
 WHOLE = {
     "png": encoded(pattern(channels=3)),
@@ -97,13 +89,6 @@ def test_enormous_claims_are_refused_unread(data):
     assert most < 20_000_000
     with pytest.raises(BadInput, match="above the limit"):
         size_of(data, "x")
-
-
-def test_the_limit_can_be_set():
-    data = encoded(pattern(10, 10))
-    decode(data, "a", max_pixels=100)
-    with pytest.raises(BadInput, match="above the limit"):
-        decode(data, "a", max_pixels=99)
 
 
 def test_a_large_claim_within_the_limit_leaks_no_warning():

@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from semblance.core.imaging.drawn_figures import drawn_figures, lines_of
+from semblance.core.imaging.drawn_figures import draw_figures, drawn_figures, lines_of
 from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region, region_of_mask
@@ -28,6 +28,18 @@ def test_a_figure_is_drawn_in_white_with_a_dark_casing_on_a_smaller_picture():
     pixels = np.asarray(Image.open(io.BytesIO(made)))
     assert pixels.shape == (300, 400, 3)
     assert pixels[100, 150].tolist() == [255, 255, 255]
+
+
+def test_labels_lie_inside_the_picture_and_not_on_each_other():
+    labels = ["Mean 3.2\n4.1 mm²", "Mean 5.3\n9.8 mm²"]
+    figures = [Figure("line", ((300, 100), (395, 100))), Figure("line", ((300, 104), (396, 104)))]
+    drawn = []
+    for numbers in ([0], [1], [0, 1]):
+        picture = Image.new("RGB", (400, 200))
+        picture = draw_figures(picture, [figures[n] for n in numbers], 400, 200, [labels[n] for n in numbers])
+        drawn.append((np.asarray(picture) == 255).all(axis=2).sum())
+    # Alone each would be where the other is.
+    assert drawn[2] > 0.9 * (drawn[0] + drawn[1])
 
 
 def test_lines_of_every_kind():

@@ -42,11 +42,7 @@ def test_jpeg_is_close(pixels):
 
 @pytest.mark.parametrize(
     "data",
-    [
-        encoded(DEEP, "PNG"),
-        encoded(DEEP, "TIFF"),
-        b"P5 32 24 65535\n" + DEEP.astype(">u2").tobytes(),
-    ],
+    [encoded(DEEP, "PNG"), encoded(DEEP, "TIFF"), b"P5 32 24 65535\n" + DEEP.astype(">u2").tobytes()],
     ids=["png", "tiff", "pgm"],
 )
 def test_grey_of_16_bits_is_read_exactly(data):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import cheapest_closed_path, segment_at, segment_in
@@ -29,19 +29,17 @@ def dice(a, b):
 
 
 @pytest.mark.parametrize("bright", [True, False])
-@pytest.mark.parametrize("method", ["radial", "walker"])
 @pytest.mark.parametrize("click", [(80, 60), (88, 64)])
-def test_a_click_finds_the_mass(bright, method, click):
+def test_a_click_finds_the_mass(bright, click):
     image, mask = blob(bright=bright)
-    found = segment_at(image, *click, method=method).mask(120, 160)
+    found = segment_at(image, *click).mask(120, 160)
     assert dice(found, mask) > 0.93
 
 
-@pytest.mark.parametrize("method", ["radial", "walker"])
-def test_a_rectangle_is_narrowed_to_the_mass(method):
+def test_a_rectangle_is_narrowed_to_the_mass():
     image, mask = blob()
     box = Region(48, 36, 66, 50)
-    found = segment_in(image, box, method=method)
+    found = segment_in(image, box)
     assert dice(found.mask(120, 160), mask) > 0.95
     assert not (found.mask(120, 160) & ~box.mask(120, 160)).any()
 
@@ -51,22 +49,10 @@ def clean(grey):
     return Image(ndimage.gaussian_filter(grey, 1.0).astype(np.float32), 1.0)
 
 
-def test_the_random_walker_follows_a_notch_that_the_radial_line_rounds_off():
-    y, x = np.mgrid[:120, :160]
-    mass = (np.hypot(x - 80, y - 60) <= 24) & (np.hypot(x - 98, y - 46) > 14)
-    image = clean(0.3 + 0.3 * mass)
-    radial, walker = (
-        dice(segment_at(image, 76, 66, radius=24, method=method).mask(120, 160), mass)
-        for method in ("radial", "walker")
-    )
-    assert walker > max(0.96, radial + 0.03)
-
-
-@pytest.mark.parametrize("method", ["radial", "walker"])
-def test_nothing_lies_outside_a_rectangle_inside_the_mass(method):
+def test_nothing_lies_outside_a_rectangle_inside_the_mass():
     image, _ = blob()
     box = Region(66, 50, 28, 20)
-    found = segment_in(image, box, method=method).mask(120, 160)
+    found = segment_in(image, box).mask(120, 160)
     assert found.any()
     assert not (found & ~box.mask(120, 160)).any()
 
@@ -76,16 +62,6 @@ def test_of_two_equally_strong_edges_a_click_prefers_the_larger_line():
     far = np.hypot(x - 80, y - 60)
     found = segment_at(clean(0.2 + 0.1 * (far <= 34) + 0.1 * (far <= 10)), 80, 60).mask(120, 160)
     assert np.sqrt(found.sum() / np.pi) == pytest.approx(34, rel=0.05)
-
-
-def test_the_radius_chooses_between_a_mass_and_what_lies_in_it():
-    y, x = np.mgrid[:200, :200]
-    far = np.hypot(x - 100, y - 100)
-    grey = 0.2 + 0.3 * (far < 60) + 0.3 * (far < 15)
-    image = Image(ndimage.gaussian_filter(grey, 1.0).astype(np.float32), 1.0)
-    for radius in (15, 60):
-        found = segment_at(image, 100, 100, radius=radius).mask(200, 200)
-        assert np.sqrt(found.sum() / np.pi) == pytest.approx(radius, rel=0.08)
 
 
 def test_in_a_whole_mammogram_small_masses_are_looked_for():
@@ -120,14 +96,13 @@ def test_large_images_are_worked_on_small_and_give_the_same():
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5])
-@pytest.mark.parametrize("method", ["radial", "walker"])
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 40), (3, 5), (60, 60)])
-def test_never_empty_nor_outside(value, method, height, width):
+def test_never_empty_nor_outside(value, height, width):
     image = Image(np.full((height, width), value, np.float32), 1.0)
     for x, y in ((0, 0), (width - 1, height - 1)):
-        assert segment_at(image, x, y, method=method).mask(height, width).any()
-    assert segment_in(image, Region(0, 0, width, height), method=method).mask(height, width).any()
-    one = segment_in(image, Region(width - 1, height - 1, 5, 5), method=method)
+        assert segment_at(image, x, y).mask(height, width).any()
+    assert segment_in(image, Region(0, 0, width, height)).mask(height, width).any()
+    one = segment_in(image, Region(width - 1, height - 1, 5, 5))
     assert one.mask(height, width).sum() == 1
 
 
@@ -147,8 +122,6 @@ def test_what_cannot_be_segmented_is_reported():
         segment_at(image, 160, 3)
     with pytest.raises(BadInput, match="lies outside"):
         segment_in(image, Region(200, 3, 5, 5))
-    with pytest.raises(BadArguments):
-        segment_at(image, 5, 5, radius=0)
     broken = image.pixels.copy()
     broken[50, 70] = np.nan
     with pytest.raises(BadInput, match=r"blob\.png.*finite"):

@@ -1,4 +1,4 @@
-"""Thumbnails show the whole image; inspecting finds size and kind."""
+"""Thumbnails show the whole image; inspecting finds the size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.core.imaging.image import Image, ValueScale, ValueWindow
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.thumbnail import inspect, inspect_image, region_thumbnail, thumbnail
+from semblance.core.imaging.thumbnail import inspect, region_thumbnail, thumbnail
 from tests.helpers.bad_images import encoded, pattern
 
 
@@ -44,22 +44,20 @@ def test_the_edges_are_there():
 
 
 @pytest.mark.parametrize(
-    ("data", "facts"),
+    "data",
     [
-        (encoded(pattern(20, 30)), (30, 20, 1, 8)),
-        (encoded(pattern(20, 30, 3), "JPEG"), (30, 20, 3, 8)),
-        (encoded(pattern(20, 30).astype(np.uint16) * 16), (30, 20, 1, 16)),
-        (encoded(pattern(20, 30).astype(np.float32), "TIFF"), (30, 20, 1, 32)),
+        encoded(pattern(200, 300)),
+        encoded(pattern(200, 300, 3), "JPEG"),
+        encoded(pattern(200, 300).astype(np.uint16) * 16),
+        encoded(pattern(200, 300).astype(np.float32), "TIFF"),
     ],
 )
-def test_facts(data, facts):
-    found = inspect(data, "a")
-    assert (found.width, found.height, found.channels, found.bits) == facts
-
-
-def test_facts_of_a_decoded_image_are_the_same():
-    data = encoded(pattern(200, 300, 3))
-    assert inspect_image(decode(data, "a")) == inspect(data, "a")
+def test_facts_are_those_of_the_decoded_image(data):
+    assert vars(inspect(data, "a")) == {
+        "width": 300,
+        "height": 200,
+        "thumbnail": thumbnail(decode(data, "a")),
+    }
 
 
 @pytest.mark.parametrize("orientation", [1, 3, 6, 8])
@@ -104,7 +102,7 @@ def test_no_word_of_the_original_goes_along():
 def test_real_images(data):
     with zipfile.ZipFile(data / "images" / "corel1k_a.zip") as archive:
         found = inspect(archive.read("africa/0.jpg"), "africa/0.jpg")
-    assert (found.width, found.height, found.channels, found.bits) == (256, 384, 3, 8)
+    assert (found.width, found.height) == (256, 384)
     assert len(found.thumbnail) < 10_000
 
 

@@ -86,11 +86,7 @@ def test_searches_are_those_of_the_command_and_the_workflow(lib, command):
     path = lib.cases["path"][5]
     for query, options, flags in (
         (case, {}, ["--case", case]),
-        (
-            case,
-            {"like": [other], "diverse": 0.4},
-            ["--case", case, "--like", other, "--diverse", 0.4],
-        ),
+        (case, {"like": [other], "diverse": 0.4}, ["--case", case, "--like", other, "--diverse", 0.4]),
         (path, {}, ["--image", path]),
         (path, {"region": (4, 6, 30, 20)}, ["--image", path, "--region", "4,6,30,20"]),
     ):

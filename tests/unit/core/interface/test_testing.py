@@ -79,6 +79,8 @@ def test_a_wrong_extractor_is_told_what_is_wrong():
             "gives other numbers for the same image",
         ),
         (type("Wrong", (Pixels,), {"feature_names": property(names)}), "does not name each number once"),
+        (replaced(lambda self, image, region=None: 1 / 0), "Wrong raises ZeroDivisionError"),
+        (type("Wrong", (Pixels,), {"feature_names": ("a", "b")}), "feature_names that are no FeatureName"),
         (type("Wrong", (Pixels,), {"version": "1"}), "has the version '1'"),
     ):
         with pytest.raises(AssertionError, match=problem):

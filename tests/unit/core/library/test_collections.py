@@ -46,19 +46,16 @@ def test_cases_places_and_notes_are_listed_in_order(library):
 def test_collections_are_renamed_duplicated_deleted_and_restored(library):
     table = library.collections
     key = table.make("one", [CollectionItem("s/0.png"), CollectionItem("s/gone", notes="n")])
-    table.change(table.duplicate(key), notes="mine")
-    assert [(one.name, one.notes, len(one.items)) for one in table.all()] == [
-        ("one", "", 2),
-        ("one 2", "mine", 2),
-    ]
+    table.rename(table.duplicate(key), "mine")
+    assert [(one.name, len(one.items)) for one in table.all()] == [("mine", 2), ("one", 2)]
     deleted = table.delete(key)
-    assert [one.name for one in table.all()] == ["one 2"]
+    assert [one.name for one in table.all()] == ["mine"]
     table.restore(deleted)
     assert cases_of(library, "one") == ["s/0.png", "s/gone"]
     for name in ("", "ONE", "x" * 81):
         with pytest.raises(BadInput):
             table.make(name)
-    with pytest.raises(BadArguments, match="There are: one, one 2"):
+    with pytest.raises(BadArguments, match="There are: mine, one"):
         table.get("none")
     with pytest.raises(BadArguments, match="no longer"):
         table.add(99, [])

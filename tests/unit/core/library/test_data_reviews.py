@@ -37,10 +37,7 @@ def test_a_new_finding_is_stored_with_the_earlier_ones_and_undone(path):
 
 def test_a_missing_case_changes_nothing(path):
     before = finding_of(path)
-    with (
-        Library.open(path) as library,
-        pytest.raises(BadInput, match="no longer has the case"),
-    ):
+    with Library.open(path) as library, pytest.raises(BadInput, match="no longer has the case"):
         add_review(library, "label_conflict", ("s/0.png", "s/9.png"), "malignant")
     assert finding_of(path) == before
 

@@ -40,10 +40,7 @@ def test_many_who_hold_connections_keep_no_image_out(received, monkeypatch, kind
     monkeypatch.setattr(listener, "REQUEST_S", 3600.0)
     monkeypatch.setattr(listener, "ANSWER_S", 3600.0)
     monkeypatch.setattr(listener, "MAX_OF_ADDRESS", 6)
-    with (
-        Listener("127.0.0.1", 0, "SEMBLANCE", received.put) as opened,
-        many(opened.port, 15, *HOLDS[kind]),
-    ):
+    with Listener("127.0.0.1", 0, "SEMBLANCE", received.put) as opened, many(opened.port, 15, *HOLDS[kind]):
         monkeypatch.setattr(listener, "ANSWER_S", WATCHDOG_S)
         assert [store(opened.port, f"1.2.3.{n}") for n in range(3)] == [STORED] * 3
     assert len(list(received.folder.glob("*/*/*.dcm"))) == 3

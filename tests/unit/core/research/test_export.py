@@ -41,8 +41,7 @@ def state(home):
     two = write_table(folder / "far" / "two_%.csv", n=60, seed=3)
     learners = ("euclidean", "lda", {"learner": "bdm", "grid": {"rounds": [1, 4]}})
     return measure(
-        home / "e",
-        spec({"table": str(one)}, {"table": str(two)}, learners=learners, protocols=(FULL,)),
+        home / "e", spec({"table": str(one)}, {"table": str(two)}, learners=learners, protocols=(FULL,))
     )
 
 
@@ -189,9 +188,7 @@ def named(*files: str) -> list[str]:
 def test_name_with_line_breaks_is_escaped_in_script_and_table():
     spec_of = {"cases": ["/x/q\ntouch PWNED #\n\nz.csv"], "learners": ["lda"], "protocols": ["bdm"]}
     text = repeat_script(types.SimpleNamespace(spec=ExperimentSpec.from_json(spec_of)))
-    assert [line for line in text.splitlines() if "PWNED" in line] == [
-        r"#   'q\ntouch PWNED #\n\nz.csv'",
-    ]
+    assert [line for line in text.splitlines() if "PWNED" in line] == [r"#   'q\ntouch PWNED #\n\nz.csv'"]
     assert export._escaped("a_b\n\nc") == r"a\_b c"
 
 

@@ -62,11 +62,7 @@ def test_no_patient_is_in_two_inner_folds(monkeypatch):
         splits.append((part, split))
         return real(part, split, *rest)
 
-    monkeypatch.setattr(
-        selection,
-        "PreparedSplit",
-        watched,
-    )
+    monkeypatch.setattr(selection, "PreparedSplit", watched)
     chosen(cases, halves(cases.y.tolist(), cases.groups, 2).train)
     assert len(splits) == 3
     for part, split in splits:

@@ -249,10 +249,7 @@ def test_each_distance_gets_the_index_it_needs(votes):
 
 @pytest.mark.parametrize(
     ("kind", "settings"),
-    [
-        (StumpDistance, {"readout": "votes"}),
-        (SignedDistance, {"weak": "real", "allow_similarity": True}),
-    ],
+    [(StumpDistance, {"readout": "votes"}), (SignedDistance, {"weak": "real", "allow_similarity": True})],
 )
 def test_a_metric_without_coordinates_is_ranked_by_its_own_distances(kind, settings):
     X, y = problem(n=60)

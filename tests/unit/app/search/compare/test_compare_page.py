@@ -269,7 +269,13 @@ def test_menu_draws_and_searches_and_the_next_case_has_no_region(panel, jobs, qt
     middle = panel.panes[1].view.rect().center()
     draw(qtbot, panel.panes[1].view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
     assert panel.drawn is not None
+    before = panel.state.query
     panel.step(1)
+    # The region is on the image of the case before, which stays until that of the next one is there.
+    assert panel.panes[1].view.region.region is not None
+    assert not panel.search_region.isVisible()
+    panel.search_with_region()
+    assert panel.state.query == before
     jobs.run_pending()
     assert panel.drawn is None
     assert not panel.search_region.isVisible()

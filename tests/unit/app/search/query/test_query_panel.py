@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 from PIL import Image
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
 from semblance.app.search.query.query_facts import breakable
 from semblance.app.search.query.query_panel import QueryPanel
+from semblance.app.search.saved.save_search import SearchView
 from semblance.app.shell import search_operations
 from semblance.app.shell.jobs import Jobs
 from semblance.app.widgets.cards.case_drag import mime_data
+from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
@@ -86,13 +89,17 @@ def test_facts_of_a_library_case(panel, context, jobs, library):
     assert panel.facts.text("Size") == "48 × 48 px"
 
 
-def test_image_stays_until_the_next_one_is_loaded(panel, context, jobs, library):
+def test_image_stays_until_the_next_one_is_loaded(panel, context, jobs, library, qtbot):
     first, second = case_of(library, "p000.png"), case_of(library, "p001.png")
     search_operations.submit_query(context, Query(case=first))
     jobs.run_pending()
-    old = panel.view.image
+    old, grid = panel.view.image, CaseGrid()
+    saved = SearchView(context, panel, SimpleNamespace(grid=grid, view=SimpleNamespace(value=str)), panel)
+    qtbot.addWidget(grid)
+    assert "zoom" in saved.capture()
     search_operations.submit_query(context, Query(case=second))
     assert panel.view.image is old
+    assert "zoom" not in saved.capture(), "the view of an image is saved with another one"
     draw(panel, PART)
     assert context.state.query == Query(case=second)
     jobs.run_pending()
@@ -256,8 +263,18 @@ def test_file_that_is_read_after_another_query_does_not_replace_it(panel, contex
     assert context.state.query == later
 
 
+def test_pasted_image_does_not_replace_a_later_query(panel, context, jobs, library):
+    image = QImage(20, 20, QImage.Format.Format_Grayscale8)
+    image.fill(7)
+    search_operations.submit_pasted_image(context, image)
+    later = Query(case=case_of(library, "p000.png"))
+    search_operations.submit_query(context, later)
+    jobs.run_pending()
+    assert context.state.query == later
+
+
 def test_dropped_case_becomes_the_query(panel, context, library):
-    data = mime_data(CaseModel(library.columns, library.columns.sorted_by("id")), 3)
+    data = mime_data(CaseModel(library.columns, library.columns.ordered_by_id()), 3)
     assert enter(panel, data)
     drop(panel, data)
     assert context.state.query == Query(case=case_of(library, "p005.png"))

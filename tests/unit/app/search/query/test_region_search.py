@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -352,6 +353,18 @@ def test_scrolling_a_slice_that_is_searched_with_searches_again_once(
         jobs.run_pending()
     assert searched == []
     qtbot.waitUntil(lambda: searched == [4], timeout=2000)
+    # What is searched with before that is loading: its region does not become the slice that is still shown.
+    panel.pane.go_to_slice(5)
+    jobs.run_pending()
+    present = context.state.query
+    other = Query(image=shutil.copy(file, tmp_path / "other.mha"), region=Region(0, 0, 40, 30, z=2))
+    context.state.set_query(other)
+    panel._region._search_shown_slice()
+    assert context.state.query == other
+    context.state.set_query(present)
+    jobs.run_pending()
+    panel.pane.go_to_slice(4)
+    jobs.run_pending()
     panel.search_with.changed.emit("volume")
     assert (context.state.query.slices, context.state.query.region.z) == ("all", 4)
     assert panel.search_with.value() == "volume"

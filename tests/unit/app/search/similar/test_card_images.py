@@ -35,7 +35,7 @@ def grid(qtbot, context, tmp_path):
     columns = context.state.columns
     made = show_widget(qtbot, CaseGrid(), 300, 300)
     made.set_source(ThumbnailLoader(lambda _rows, done: done([])))
-    made.set_model(CaseModel(columns, columns.sorted_by("id")))
+    made.set_model(CaseModel(columns, columns.ordered_by_id()))
     made.slices = CardSlices(context, made)
     return made
 

@@ -224,10 +224,7 @@ def test_partial_results_and_cancelling():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        ({"attributes": {}}, "does not give the view"),
-        ({"groups": None}, "does not give the patient"),
-    ],
+    [({"attributes": {}}, "does not give the view"), ({"groups": None}, "does not give the patient")],
 )
 def test_missing_findings_are_reported(change, message):
     data = candidates()

@@ -87,3 +87,27 @@ def test_a_library_without_places_or_regions_says_what_to_do():
     nowhere = replace(data.places, own=np.full_like(data.places.own, np.nan))
     with pytest.raises(BadInput, match="has no regions"):
         get_protocol("region").run(replace(data, places=nowhere), [])
+
+
+def test_scores_follow_from_what_each_region_found():
+    protocol = get_protocol("region")
+    protocol.keeps_queries = True
+    result = protocol.run(planted(97.0), [LearnerSpec("euclidean")], repeats=2)
+    assert len(result.splits) == 10, "the folds of the learner"
+    by_repeat: dict[tuple[str, str], list] = {}
+    for one in result.queries:
+        by_repeat.setdefault((one.learner, one.repeat), []).append(one.records)
+    assert sorted(by_repeat) == [("euclidean", "1"), ("euclidean", "2"), ("place", "")]
+    printed = {one.learner: one.scores for one in result.results}
+    for (learner, repeat), records in by_repeat.items():
+        hits, answers = (
+            np.concatenate([getattr(one, name) for one in records]) for name in ("hits", "answers")
+        )
+        assert len(hits) == CASES
+        value = printed[learner]["retrieval_accuracy@10"].values[int(repeat or 1) - 1]
+        assert (hits / answers)[:, -1].mean() == pytest.approx(value, abs=1e-12)
+    ((place,),) = (by_repeat["place", ""],)
+    for name in ("place_in_region", "place_in_region@10", "place_in_region_chance"):
+        assert place.columns[name].mean() == pytest.approx(printed["place"][name].mean, abs=1e-12)
+    same_patient = place.nearest // 2 == place.rows[:, None] // 2
+    assert not same_patient.any()

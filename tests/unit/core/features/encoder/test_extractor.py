@@ -60,8 +60,7 @@ def test_the_window_of_the_file_decides():
 
 
 @pytest.mark.parametrize(
-    ("margin", "expected"),
-    [(0.0, (30, 50, 40, 60)), (0.25, (25, 55, 35, 65)), (0.5, (20, 60, 30, 70))],
+    ("margin", "expected"), [(0.0, (30, 50, 40, 60)), (0.25, (25, 55, 35, 65)), (0.5, (20, 60, 30, 70))]
 )
 def test_of_a_region_a_square_with_a_margin_is_shown(margin, expected):
     pixels = noise(100, 120)

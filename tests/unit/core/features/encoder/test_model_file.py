@@ -229,11 +229,7 @@ def check(session):
 
 @pytest.mark.parametrize(
     ("name", "classes", "chances"),
-    [
-        ("coffee", [967], [0.95]),
-        ("camera", [872], [0.94]),
-        ("chelsea", [282, 285, 281], [0.39, 0.36, 0.17]),
-    ],
+    [("coffee", [967], [0.95]), ("camera", [872], [0.94]), ("chelsea", [282, 285, 281], [0.39, 0.36, 0.17])],
 )
 def test_photographs_are_recognised(weights, name, classes, chances):
     photograph = PILImage.fromarray(getattr(skimage.data, name)()).convert("RGB")

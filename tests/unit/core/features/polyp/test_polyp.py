@@ -45,13 +45,7 @@ def test_ninety_six_numbers_each_with_group_and_meaning():
     assert len(NAMES) == Polyp.COUNT == 96
     assert len(set(NAMES)) == 96
     counts = {group: GROUPS.count(group) for group in dict.fromkeys(GROUPS)}
-    assert counts == {
-        "Local geometry": 36,
-        "Morphology": 20,
-        "Intensity": 22,
-        "Context": 15,
-        "Position": 3,
-    }
+    assert counts == {"Local geometry": 36, "Morphology": 20, "Intensity": 22, "Context": 15, "Position": 3}
     names = Polyp().feature_names
     assert len({name.name for name in names}) == 96
     assert [name.group for name in names] == GROUPS

@@ -19,12 +19,7 @@ from semblance.core.imaging.dicom.dicom_file import open_dicom, whole_dataset
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.pixel_layout import layout_of
-from semblance.core.imaging.dicom.transfer_syntaxes import (
-    DEFLATED_FRAMES,
-    JPEG_2000,
-    JPEG_BASELINE,
-    JPEG_LS,
-)
+from semblance.core.imaging.dicom.transfer_syntaxes import DEFLATED_FRAMES, JPEG_2000, JPEG_BASELINE, JPEG_LS
 from tests.helpers.data import REASON, folder
 from tests.helpers.dicom_files import encoded, image
 from tests.helpers.planted_codestreams import planted_frames

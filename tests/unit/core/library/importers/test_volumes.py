@@ -149,10 +149,7 @@ def test_a_mask_lies_on_its_volume_in_whatever_order_its_file_has(tmp_path):
         "b.nii": nifti(_voxels_of(TWO), cube),
         "b_mask.nii": others,
     }
-    assert boxes(Scan(folder(tmp_path, files))) == {
-        "a.nii": (4, 1, 1, 3, 6, 3),
-        "b.nii": (2, 1, 1, 3, 6, 3),
-    }
+    assert boxes(Scan(folder(tmp_path, files))) == {"a.nii": (4, 1, 1, 3, 6, 3), "b.nii": (2, 1, 1, 3, 6, 3)}
 
 
 def test_several_masks_of_one_label_are_united(tmp_path):

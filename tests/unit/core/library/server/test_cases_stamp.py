@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replaced
+
 import psycopg
 import pytest
 
@@ -12,6 +14,8 @@ from semblance.core.library.records import JudgementRecord
 from semblance.core.library.schema import NEW_TABLES
 from semblance.core.library.schema import tables as catalogue_tables
 from semblance.core.library.server.tables import SCHEMA
+from semblance.core.searches.feedback.judgements import Judgement, JudgementKind
+from semblance.core.searches.feedback.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
@@ -20,6 +24,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.vault import seal_share
+from semblance.core.workflows.searches.feedback.refine_metric import add_judgements
 from semblance.core.workflows.searches.index_candidates import index_candidates
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
@@ -125,7 +130,7 @@ def test_changes_of_others_load_a_metric_again(library, tmp_path):
         assert loaded is not earlier
 
 
-def test_marks_notes_and_searches_of_others_are_seen_without_loading_a_metric_again(library):
+def test_marks_notes_and_searches_of_others_are_seen_without_loading_a_metric_again(library, monkeypatch):
     search = Search("plain", Query("t/c0"), "shared")
     ranked = rank_cases(library, search)
     assert not ranked.entries
@@ -144,6 +149,16 @@ def test_marks_notes_and_searches_of_others_are_seen_without_loading_a_metric_ag
         other.judgements("shared").set_undone([(entry.id, 1)])
     (entry,) = rank_cases(library, search).entries
     assert entry.undone == 1
+    replace = Ledger.replace
+
+    def replace_after_another(ledger, *arguments):
+        with open_library(library) as other:
+            other.judgements("shared").append([replaced(ALIKE, case="t/c7")])
+        return replace(ledger, *arguments)
+
+    monkeypatch.setattr(Ledger, "replace", replace_after_another)
+    marked = add_judgements(library, search, [Judgement(JudgementKind.ALIKE, "t/c0", "t/c8")])
+    assert [entry.judgement.case for entry in marked.entries] == ["t/c9", "t/c7", "t/c8"]
     assert open_metric(library, "plain") is loaded
 
 
@@ -152,12 +167,14 @@ def test_own_marks_are_followed_up_to_the_first_change_of_another_program(librar
         start = one.catalogue.stamp()
         one.catalogue.notes_own_changes(start)
         one.judgements("l").append([ALIKE])
-        followed = one.catalogue.stamp_after_own_changes(start)
+        followed, is_all = one.catalogue.stamp_after_own_changes(start)
         assert followed == one.catalogue.stamp() != start
+        assert is_all
         one.catalogue.notes_own_changes(followed)
         other.judgements("l").append([ALIKE])
         one.judgements("l").append([ALIKE])
-        assert one.catalogue.stamp_after_own_changes(followed) == followed != one.catalogue.stamp()
+        assert one.catalogue.stamp_after_own_changes(followed) == (followed, False)
+        assert followed != one.catalogue.stamp()
 
 
 def test_a_connection_in_use_is_asked_only_where_the_server_closed_it(library, sql):

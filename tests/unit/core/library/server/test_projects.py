@@ -161,14 +161,7 @@ def test_a_member_sees_only_the_cases_of_the_project_and_nothing_that_identifies
         for name, rows in tables.items():
             for secret in SECRETS:
                 assert secret not in repr(rows), name
-        for table in (
-            "cases",
-            "projects",
-            "project_cases",
-            "project_members",
-            "meta",
-            "stored_files",
-        ):
+        for table in ("cases", "projects", "project_cases", "project_members", "meta", "stored_files"):
             assert not may(mia, f"SELECT * FROM semblance.{table}"), table
         assert not may(mia, "SELECT * FROM semblance_audit.audit_log")
     with connect("stranger", "two") as other:

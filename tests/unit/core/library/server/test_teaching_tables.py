@@ -61,7 +61,7 @@ def test_others_read_and_duplicate(opened):
         assert anton.catalogue.rows_with_word(word).tolist() == [1]
     for change in (
         lambda: anton.collections.set_items(key, []),
-        lambda: anton.collections.change(key, name="his"),
+        lambda: anton.collections.rename(key, "his"),
         lambda: anton.collections.delete(key),
     ):
         with pytest.raises(SemblanceError, match="anna wrote this"):

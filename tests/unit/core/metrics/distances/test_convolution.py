@@ -10,11 +10,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.metrics import learners, make_learner
 from semblance.core.metrics.distances.convolution import ConvolutionDistance, side_after
-from semblance.core.metrics.estimators.ccml import (
-    expected_accuracy,
-    expected_accuracy_of,
-    make_batch,
-)
+from semblance.core.metrics.estimators.ccml import expected_accuracy, expected_accuracy_of, make_batch
 
 
 def network(side, kernels=(5, 3), maps=3, components=4, seed=0):

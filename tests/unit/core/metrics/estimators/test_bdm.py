@@ -151,12 +151,7 @@ def test_the_card_says_what_was_learnt_from():
     X, y = naive.problem()
     card = make_learner("bdm_v", rounds=3).fit(X, y, groups=np.arange(45) // 3).metric().card
     assert card.learner == "bdm_v"
-    assert card.parameters == {
-        "visual_neighbours": 5,
-        "rounds": 3,
-        "step": "paper",
-        "training_cases": 4_000,
-    }
+    assert card.parameters == {"visual_neighbours": 5, "rounds": 3, "step": "paper", "training_cases": 4_000}
     assert card.findings == {"finding 0": 15, "finding 1": 15, "finding 2": 15}
     assert (card.n_cases, card.n_patients, card.rounds) == (45, 15, 3)
     assert card.constraints["similar"] + card.constraints["dissimilar"] == 45 * 44 // 2

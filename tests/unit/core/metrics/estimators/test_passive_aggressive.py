@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import fit_metric, load_metric
 from semblance.core.metrics.distances import LinearDistance, LinearEmbeddingDistance
-from semblance.core.metrics.estimators.margin_model import (
-    VARIANTS,
-    MarginModel,
-    StepRule,
-    learn_by_each,
-)
+from semblance.core.metrics.estimators.margin_model import VARIANTS, MarginModel, StepRule, learn_by_each
 from semblance.core.metrics.estimators.passive_aggressive import GRID, usual_passes
 from semblance.core.metrics.numerics.eigenpairs import LowestEigenpair
 from semblance.core.tasks import Cancelled, Reporter

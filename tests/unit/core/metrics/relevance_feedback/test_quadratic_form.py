@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, span_basis
-from semblance.core.metrics.relevance_feedback.triplet_learning import (
-    WeightedTriplets,
-    fit_form,
-)
+from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from tests.helpers.naive_clicks import naive_psd
 
 

@@ -13,10 +13,7 @@ from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.metrics.relevance_feedback.refined_metric import refined_metric
-from semblance.core.metrics.relevance_feedback.triplet_learning import (
-    WeightedTriplets,
-    fit_form,
-)
+from semblance.core.metrics.relevance_feedback.triplet_learning import WeightedTriplets, fit_form
 from tests.helpers.feedback_bases import base_distances, unequal_rows
 
 

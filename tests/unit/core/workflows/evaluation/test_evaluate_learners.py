@@ -150,15 +150,7 @@ def test_wrong_requests_are_reported_with_the_valid_choices(library, changes, sa
         evaluate(EvaluateRequest(**(arguments | changes)))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a,b,label\n1,2,x\n3,4,x\n",
-        "a,label\n1,x\n",
-        "a,b\n",
-        "",
-    ],
-)
+@pytest.mark.parametrize("text", ["a,b,label\n1,2,x\n3,4,x\n", "a,label\n1,x\n", "a,b\n", ""])
 def test_tables_nothing_can_be_learnt_from_are_reported(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(BadInput, match=r"t\.csv"):

@@ -13,7 +13,8 @@ from semblance.core.workflows.evaluation.write_evaluation import FILES, check_fo
 from tests.helpers import recompute_scores
 from tests.helpers.recompute_scores import numbers, read_csv, recomputed
 
-PROTOCOLS = ("bdm", "full", "metricboost", "boostmetric", "online", "ccml", "medmnist")
+PROTOCOLS = ("bdm", "full", "metricboost", "boostmetric", "online", "ccml", "medmnist", "feedback")
+SETTINGS = {"full": ("protocol.draws=0",), "feedback": ("protocol.cases=2", "protocol.queries=5")}
 LEARNERS = ("euclidean", "mahalanobis", "bdm")
 N = 90
 
@@ -55,8 +56,10 @@ def request(table, protocol, **more):
         LEARNERS,
         protocol,
         table=str(table),
-        settings=("bdm.rounds=8", *(["protocol.draws=0"] if protocol == "full" else [])),
-        repeats=more.pop("repeats", 2 if protocol in ("bdm", "full", "boostmetric", "online") else None),
+        settings=("bdm.rounds=8", *SETTINGS.get(protocol, ())),
+        repeats=more.pop(
+            "repeats", 2 if protocol in ("bdm", "full", "boostmetric", "online", "feedback") else None
+        ),
         keeps_queries=True,
         **more,
     )

@@ -16,9 +16,9 @@ from semblance.core.workflows.features.exchange_features import (
     add_features,
     export_features,
     import_features,
-    read_features,
     read_vectors,
 )
+from semblance.features import read_features
 from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, values_of
 
 pa = pytest.importorskip("pyarrow")
@@ -132,10 +132,10 @@ def test_frames_of_pandas_and_images_of_hugging_face_are_read(library, tmp_path)
     for name in ("f.csv", "f.parquet"):
         data_frame(tmp_path / name, IDS, VECTORS)
         import_features(library, tmp_path / name, f"frame {name}")
-        np.testing.assert_array_equal(read_features(library, f"frame {name}").vectors, VECTORS)
+        np.testing.assert_array_equal(read_features(library, f"frame {name}").array, VECTORS)
     hugging_face_images(tmp_path / "hf.parquet", [f"{n}.png" for n in range(N)], VECTORS)
     import_features(library, tmp_path / "hf.parquet", "hf", "path")
-    np.testing.assert_array_equal(read_features(library, "hf").vectors, VECTORS)
+    np.testing.assert_array_equal(read_features(library, "hf").array, VECTORS)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npz", ".csv"])
@@ -147,9 +147,8 @@ def test_what_is_exported_is_read_again_to_the_bit(library, tmp_path, suffix):
     assert (done.cases, done.sealed, done.n_features) == (N, 0, WIDTH)
     import_features(library, tmp_path / f"out{suffix}", f"back{suffix}")
     back = read_features(library, f"back{suffix}")
-    assert back.vectors.tobytes() == extremes.tobytes()
-    assert (back.ids, back.names) == (tuple(IDS), ("a", "b,c", "=d", "e", "f"))
-    assert back.findings == ("benign", "malignant") * 3
+    assert back.array.tobytes() == extremes.tobytes()
+    assert (back.case_ids, back.names) == (tuple(IDS), ("a", "b,c", "=d", "e", "f"))
 
 
 def test_cases_without_a_row_have_no_features_and_the_same_again_adds_what_is_new(tmp_path):
@@ -176,7 +175,7 @@ def test_a_file_adds_the_cases_that_have_come_since(tmp_path):
         opened.features.forget(case_rows(opened)[:2])
     done = import_features(library, tmp_path / "f.npz", "mine")
     assert (done.added, done.unchanged, done.without_features) == (2, 4, 0)
-    np.testing.assert_array_equal(read_features(library, "mine").vectors, VECTORS)
+    np.testing.assert_array_equal(read_features(library, "mine").array, VECTORS)
 
 
 def test_wrong_ids_are_listed_and_nothing_is_written(library):
@@ -363,14 +362,14 @@ def test_imported_features_stay_with_a_library_on_a_server_and_home_again(search
     export_features(server, "second", tmp_path / "f.parquet")
     assert import_features(server, tmp_path / "f.parquet", "third").added == len(ids)
     remove_cases(server, ids[:2])
-    assert len(read_features(server, "dinov2").ids) == 21
+    assert len(read_features(server, "dinov2").case_ids) == 21
     undo(server)
     renew_copy(server)
     restore(Path(back_up(server, tmp_path / "b.zip")["file"]), home := tmp_path / "home.semblance")
     for library in (server, home):
         assert not verify_library(library).findings
         read = read_features(library, "dinov2")
-        assert dict(zip(read.ids, read.vectors.tolist(), strict=True)) == dict(
+        assert dict(zip(read.case_ids, read.array.tolist(), strict=True)) == dict(
             zip(ids[:-1], vectors[:-1].tolist(), strict=True)
         )
         assert [one.case_id for one in nearest_cases(library, "mine", Query(ids[4]), k=5).ranked] == ranked
@@ -380,4 +379,4 @@ def test_imported_features_stay_with_a_library_on_a_server_and_home_again(search
     assert problem.remedy.endswith("Then import the features again.")
     verify_library(home, repair=True)
     add_features(home, "dinov2", vectors[:-1], ids[:-1])
-    np.testing.assert_array_equal(read_features(home, "dinov2").vectors, read.vectors)
+    np.testing.assert_array_equal(read_features(home, "dinov2").array, read.array)

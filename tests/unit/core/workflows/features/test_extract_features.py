@@ -129,10 +129,7 @@ def test_an_image_changed_since_the_import_is_never_counted(library, images):
     before = changed.read_bytes()
     changed.write_bytes(encoded(pattern()))
     result = extract_features(library, QUICK)
-    assert (result.extracted, [item["case_id"] for item in result.failed]) == (
-        11,
-        ["images/level/p000.png"],
-    )
+    assert (result.extracted, [item["case_id"] for item in result.failed]) == (11, ["images/level/p000.png"])
     assert "has changed since it was imported. Import it again." in result.failed[0]["reason"]
     changed.write_bytes(before)
     result = extract_features(library, QUICK)

@@ -82,10 +82,7 @@ def test_what_was_not_written_is_listed_without_its_name_in_the_receipt(tmp_path
     assert "Quixley001" not in (tmp_path / "out" / "receipt.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("keyword", "value"),
-    [("Rows", 0), ("SamplesPerPixel", 2), ("NumberOfFrames", -1)],
-)
+@pytest.mark.parametrize(("keyword", "value"), [("Rows", 0), ("SamplesPerPixel", 2), ("NumberOfFrames", -1)])
 def test_the_receipt_quotes_no_name_of_a_file(tmp_path, keyword, value):
     dataset = planted_object(1).dataset
     setattr(dataset, keyword, value)

@@ -8,11 +8,7 @@ from collections.abc import Callable
 import pytest
 from pydicom.uid import ExplicitVRLittleEndian
 
-from semblance.core.imaging.deidentification import (
-    deidentify_dataset,
-    kept_values,
-    repack_pixels,
-)
+from semblance.core.imaging.deidentification import deidentify_dataset, kept_values, repack_pixels
 from semblance.core.imaging.dicom.identity import Identity
 from semblance.core.workflows.imaging import deidentify_files as module
 from tests.helpers.planted_everywhere import CHARACTER_SETS

@@ -94,10 +94,7 @@ def test_a_label_that_cannot_be_is_named(path, labels):
 
 @pytest.mark.parametrize(
     ("lines", "message"),
-    [
-        (("finding,size", "odd,3"), "names cases"),
-        (("case_id,size", "s/0.png,3"), "findings or patients"),
-    ],
+    [(("finding,size", "odd,3"), "names cases"), (("case_id,size", "s/0.png,3"), "findings or patients")],
 )
 def test_a_file_without_the_columns_is_refused(path, labels, lines, message):
     before = tables_of(path)

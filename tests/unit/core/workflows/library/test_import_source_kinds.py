@@ -135,14 +135,7 @@ def test_a_table_longer_than_a_transaction_is_complete_and_known_again(tmp_path,
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "a,b,label\n",
-        "label\nx\ny\n",
-        "a,b\n1,2\n3,4.5\n5,6.25\n",
-        "\0\1\2",
-        "a,label\nwords,x\nmore,y\n",
-    ],
+    ["", "a,b,label\n", "label\nx\ny\n", "a,b\n1,2\n3,4.5\n5,6.25\n", "\0\1\2", "a,label\nwords,x\nmore,y\n"],
 )
 def test_tables_that_cannot_be_used_are_refused_in_words(tmp_path, library, text):
     (tmp_path / "t.csv").write_text(text)

@@ -130,11 +130,7 @@ def test_files_missing_from_a_source_that_is_there_are_counted(images, library, 
     (images / "level" / "p000.png").unlink()
     import_source(images, library)
     (tmp_path / "elsewhere").mkdir()
-    assert relink(library, tmp_path / "elsewhere").to_json() == {
-        "moved": {},
-        "found": 0,
-        "still_missing": 1,
-    }
+    assert relink(library, tmp_path / "elsewhere").to_json() == {"moved": {}, "found": 0, "still_missing": 1}
 
 
 @pytest.mark.parametrize("renamed", [False, True])

@@ -17,15 +17,7 @@ from semblance.core.library.records import CATALOGUE
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.maintenance.backup import back_up, restore
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from tests.helpers.libraries import (
-    case_rows,
-    fill,
-    make_library,
-    numbers_set,
-    raw,
-    tables_of,
-    values_of,
-)
+from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, raw, tables_of, values_of
 
 
 @pytest.fixture(scope="module")

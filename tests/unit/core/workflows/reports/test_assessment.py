@@ -127,10 +127,7 @@ def test_judgements_in_force_count_and_each_reader_has_a_document(library, cases
     # Changed her mind, and a comparison that is no mark.
     mark(cases[1], DISLIKED, "anna")
     add_judgements(
-        library,
-        asked,
-        [Judgement(JudgementKind.CLOSER, cases[0], cases[4], cases[5])],
-        author="anna",
+        library, asked, [Judgement(JudgementKind.CLOSER, cases[0], cases[4], cases[5])], author="anna"
     )
     # A mark on another query.
     add_judgements(library, asked, [Judgement(LIKED, cases[6], cases[7])], author="anna")

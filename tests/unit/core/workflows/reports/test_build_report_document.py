@@ -42,9 +42,7 @@ def test_images_that_may_show_a_name_are_enlarged_only_in_identified_reports(
     path = tmp_path / "image.png"
     Image.new("L", (600, 600), 90).save(path)
     case = SimpleNamespace(
-        address=ImageAddress(path),
-        region=None,
-        attributes={"burnt_in_text": burnt_in} if burnt_in else {},
+        address=ImageAddress(path), region=None, attributes={"burnt_in_text": burnt_in} if burnt_in else {}
     )
     small, large = _Images(None).of_case(case, b"stored", is_large=True, identified=identified)
     assert small == b"stored"
@@ -161,10 +159,7 @@ def test_burnt_in_text_is_blacked_out_in_every_format_with_images(with_network, 
     result = write_reports(library, search, [search.query.case], tmp_path / "many", "html", clean)
     assert shown_words(
         images_in((tmp_path / "many" / result.files[0].name).read_text()), burnt_in_images
-    ) == (
-        words,
-        0,
-    )
+    ) == (words, 0)
 
 
 def test_an_image_that_cannot_be_examined_is_left_out(with_network, burnt_in, tmp_path):

@@ -239,10 +239,7 @@ def made(tmp_path_factory):
     search = Search("plain", Query(cases[0]), ledger="mine")
     for case, alike in ((cases[1], True), (cases[2], False)):
         refine_metric.add_judgements(
-            library,
-            search,
-            [likeness_judgement(search, case, alike)],
-            author="Ourania Zebrovich",
+            library, search, [likeness_judgement(search, case, alike)], author="Ourania Zebrovich"
         )
     refine_metric.save_refined(library, search, "clicked")
     yield library, cases[3], folder
@@ -283,10 +280,7 @@ def of_files(request, tmp_path_factory):
     search = Search("plain", query, ledger="mine", like=(cases[5], str(outside)))
     if query.case:
         refine_metric.add_judgements(
-            library,
-            search,
-            [likeness_judgement(search, cases[1], True)],
-            author="Ourania Zebrovich",
+            library, search, [likeness_judgement(search, cases[1], True)], author="Ourania Zebrovich"
         )
     yield library, search, cases
     close_loaded_metrics()

@@ -115,9 +115,7 @@ def test_the_next_session_opens_after_the_washout(library, monkeypatch):
         table = ReaderStudyTable(opened.catalogue)
         before = reader_study._answers(table.answers(1))
     monkeypatch.setattr(
-        reader_study,
-        "_answers",
-        lambda _: [type(one)(**{**vars(one), "time": earlier}) for one in before],
+        reader_study, "_answers", lambda _: [type(one)(**{**vars(one), "time": earlier}) for one in before]
     )
     assert next_case(library, "pilot", "R1").number == 4
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments
@@ -11,6 +12,7 @@ from semblance.core.searches.similar_cases import RankedCase
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.estimate import BY_TEXT
+from semblance.core.workflows.searches.order_by_text import fused_scores
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.ranked_searches import ids
 
@@ -74,3 +76,10 @@ def test_cases_at_equal_distance_keep_the_order_of_their_features(table, changed
         assert [case.case_id for case in found if case.distance == distance] == cases
     if not marked:
         assert [case.case_id for case in found] == [case.case_id for case in plain]
+
+
+def test_each_order_gives_the_reciprocal_of_k_and_the_rank():
+    image = (np.array([0, 1, 2]), np.array([1, 2, 3]))
+    text = (np.array([2]), np.array([1]))
+    np.testing.assert_allclose(fused_scores(3, [image, text]), [1 / 61, 1 / 62, 1 / 63 + 1 / 61])
+    assert fused_scores(2, []).tolist() == [0.0, 0.0]

@@ -8,10 +8,14 @@ import zipfile
 
 import numpy as np
 import pytest
+from PIL import Image
 from pydicom import dcmread
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.measurements import LINE, Figure
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import LINE as LINE_COLOUR
+from semblance.core.library.annotations import KEY_IMAGE, Annotation
 from semblance.core.library.collections import CollectionItem
 from semblance.core.library.export_log import read_exports
 from semblance.core.library.library import Library
@@ -19,7 +23,12 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.library.schema import cases
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.teaching.export_collection import CollectionExport, export_collection, place_of
+from semblance.core.workflows.teaching.export_collection import (
+    CollectionExport,
+    export_collection,
+    item_image,
+    place_of,
+)
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import striped_folder
 from tests.helpers.mammogram_library import mammogram
@@ -51,6 +60,35 @@ def library(tmp_path_factory):
 def unpacked(file) -> dict[str, bytes]:
     with zipfile.ZipFile(file) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_measurements_are_drawn_on_slides_and_in_teaching_sets_when_asked(library, tmp_path):
+    figure = Figure(LINE, ((1.0, 4.0), (12.0, 4.0)))
+    with Library.open(library, writable=True) as opened:
+        (case, *_) = opened.collections.get(NAME).cases
+        opened.annotations.replace(case, [Annotation(LINE, figure.to_json())])
+    images = {}
+    for marks in (False, True):
+        (file,) = export_collection(
+            library, NAME, tmp_path / f"{marks}.zip", CollectionExport(marks=marks)
+        ).files
+        images[marks] = {
+            name: content for name, content in unpacked(file).items() if "case-001" in name
+        }.popitem()[1]
+    with Image.open(io.BytesIO(images[True])) as drawn:
+        assert (np.asarray(drawn) == 255).all(axis=2).sum() > 40
+    assert images[True] != images[False]
+    with Library.open(library, writable=True) as opened:
+        opened.annotations.replace(case, [])
+
+
+def test_the_quiz_shows_the_place_that_it_asks_about(library):
+    with Library.open(library) as opened:
+        item = opened.collections.get(NAME).items[1]
+        row = opened.catalogue.row_of(item.case)
+    shown = item_image(library, row, item).pixels
+    assert (shown == LINE_COLOUR).all(axis=2).sum() > 10
+    assert item_image(library, row, CollectionItem(item.case)).pixels.ndim == 2
 
 
 def test_a_teaching_set_covers_its_findings_and_names_nobody(library, tmp_path):
@@ -165,7 +203,8 @@ def test_key_objects_refer_to_the_images_of_the_collection(mammograms, tmp_path)
     for document, patient in zip(documents, LISTED, strict=True):
         assert document.SOPClassUID.name == "Key Object Selection Document Storage"
         assert document.PatientID == f"MRN{patient:04d}"
-        assert references(document) == {f"{ROOT}.7.{n}" for n in LISTED}
+        assert references(document) == {f"{ROOT}.7.{patient}"}
+        assert document.ConceptNameCodeSequence[0].CodeMeaning == "For Teaching"
 
 
 def test_key_objects_name_the_frames_that_are_meant(tmp_path):
@@ -177,7 +216,9 @@ def test_key_objects_name_the_frames_that_are_meant(tmp_path):
     with Library.open(path, writable=True) as opened:
         (case,) = (row.case_id for row in opened.catalogue.all_cases())
         collection = opened.collections.make("frames", [])
-        for slices, expected in (((3, 1, 3), [2, 4]), ((2,), 3), ((3, None), None), (range(5), None)):
+        # Without a slice the whole case is meant, once it has key images those.
+        cases = (((3, 1, 3), [2, 4]), ((2,), 3), (range(5), None), ((3, None), None), ((None,), 2))
+        for slices, expected in cases:
             opened.collections.set_items(collection, [CollectionItem(case, slice=one) for one in slices])
             (file,) = export_collection(path, "frames", tmp_path / "k.dcm").files
             references = [
@@ -186,6 +227,8 @@ def test_key_objects_name_the_frames_that_are_meant(tmp_path):
                 if item.ValueType == "IMAGE"
             ]
             assert [one.get("ReferencedFrameNumber") for one in references] == [expected], slices
+            if slices == (3, None):
+                opened.annotations.replace(case, [Annotation(KEY_IMAGE, {}, 1)])
 
 
 def test_de_identified_key_objects_refer_to_the_de_identified_files(mammograms, tmp_path):

@@ -1,4 +1,4 @@
-"""Figures are kept with their case, beside what others did meanwhile, and other annotations stay."""
+"""Figures are kept with their case, beside what others did meanwhile, and other annotations stay; so are notes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from semblance.core.imaging.measurements import Figure
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
 from semblance.core.library.annotations import KEY_IMAGE, Annotation
-from semblance.core.workflows.imaging.case_figures import figures_of_case, save_figures
+from semblance.core.workflows.imaging.case_annotations import (
+    figures_of_case,
+    keep_note,
+    read_note,
+    save_figures,
+)
 from semblance.core.workflows.imaging.library_cache import cached_library, close_libraries
+from semblance.core.workflows.library.find_cases import find_cases, text_hits
 from tests.helpers.libraries import make_library
 
 LINE = Figure("line", ((1.5, 2.0), (30.0, 40.25)), slice=4)
@@ -41,3 +47,14 @@ def test_figures_come_back_and_only_what_changed_is_written(case):
     assert next(one.id for one in kept if one.kind == "ellipse") == ids["ellipse"]
     assert save_figures(location, row, (moved, ELLIPSE, PROBE), ()) == ()
     assert len(table.of_case("s/0.png")) == 2
+
+
+def test_a_note_is_kept_found_and_removed(tmp_path):
+    path = make_library(tmp_path / "l")
+    assert read_note(path, "s/0.png") is None
+    assert keep_note(path, "s/0.png", "Spiculated margin").text == "Spiculated margin"
+    assert [case["case_id"] for case in find_cases(path, "spicul margin").cases] == ["s/0.png"]
+    hits = text_hits(path, [1, 2], "margin")
+    assert {row: (hit.name, hit.text) for row, hit in hits.items()} == {1: ("notes", "Spiculated margin")}
+    assert keep_note(path, "s/0.png", " ") is None
+    assert find_cases(path, "spicul").cases == []
