@@ -7,6 +7,7 @@ from functools import partial
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
@@ -21,6 +22,8 @@ from semblance.core.workflows.searches import open_metrics
 
 #: Topic of the message that a trained metric is not used.
 _KEPT = "trained metric"
+#: The rounds of a training within this time are shown together.
+_REDRAW_MS = 50
 
 
 def train_ticked_learner(context: Context, request: TrainRequest) -> Job | None:
@@ -49,11 +52,13 @@ def train_ticked_learner(context: Context, request: TrainRequest) -> Job | None:
         # The last round is reported again with its score.
         earlier = tuple(other for other in run.points[-1:] if other.round != point.round)
         run = replace(run, points=(*run.points[:-1], *earlier, point))
-        show_run()
+        if not redraw.isActive():
+            redraw.start()
 
     def end_run() -> None:
         nonlocal run
         run = replace(run, running=False)
+        redraw.stop()
         if state.training is not None and state.training.name == run.name:
             show_run()
 
@@ -68,6 +73,8 @@ def train_ticked_learner(context: Context, request: TrainRequest) -> Job | None:
             context.messages.info(tr("{name} is trained.", name=result.metric))
         _index(context, path, result.metric)
 
+    # A quick learner reports hundreds of rounds at once.
+    redraw = one_shot(job, show_run, _REDRAW_MS)
     job.partial.connect(add_point)
     job.ended.connect(end_run)
     return context.follow(job, show)

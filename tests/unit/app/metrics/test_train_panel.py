@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
 from semblance.app.metrics.train_panel import DEFAULT_LEARNER, UNSUPERVISED_LEARNER, TrainPanel
 from semblance.app.shell.actions import available
+from semblance.app.shell.state import Change
 from semblance.app.widgets.labels import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.case_columns import case_columns
@@ -284,21 +285,27 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     assert "training" not in available(context.state)
 
 
-def test_the_curve_belongs_to_a_running_training(panel, context, requests, jobs):
+def test_the_curve_belongs_to_a_running_training(qtbot, panel, context, requests, jobs):
     panel.set_learners(["bdm", "bdm_v"])
     panel.train()
     first, second = (job for job in jobs.listed if job.title.startswith("Training"))
     assert context.state.training.learner == "bdm_v"
     first_point = CurvePoint(1, 5.0, None)
     second.partial.emit(CurvePoint(1, 9.0, 0.6))
-    assert context.state.training.points[-1] == CurvePoint(1, 9.0, 0.6)
+    qtbot.waitUntil(lambda: context.state.training.points[-1:] == (CurvePoint(1, 9.0, 0.6),))
     second.cancel()
     assert not context.state.training.running
     first.partial.emit(first_point)
-    assert context.state.training.learner == "bdm"
+    qtbot.waitUntil(lambda: context.state.training.learner == "bdm")
     assert context.state.training.points == (first_point,)
-    first.partial.emit(replace(first_point, held_out_accuracy=0.7))
-    assert [point.held_out_accuracy for point in context.state.training.points] == [0.7]
+    # Rounds that come together are shown together.
+    last = replace(first_point, held_out_accuracy=0.7)
+    shown = []
+    context.state.on_change(Change.TRAINING, panel, lambda: shown.append(context.state.training.points))
+    for point in (last, replace(last, round=2), replace(last, round=3)):
+        first.partial.emit(point)
+    qtbot.waitUntil(lambda: bool(shown))
+    assert shown == [(last, replace(last, round=2), replace(last, round=3))]
     assert "training" in available(context.state)
     first.cancel()
     assert "training" not in available(context.state)
