@@ -21,7 +21,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.measured_on import measured_note
 from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.plots.figure_view import FigureView
 from semblance.core.evaluation.calibration import CalibrationBin
 from semblance.core.language import format_number, localise_number, tr
@@ -46,9 +46,7 @@ class CalibrationPage(QWidget):
         self.bins.chosen.connect(self._show_cases_of_bin)
         self._empty = EmptyState()
         content = QWidget()
-        self._content = hbox(content, spacing=8, margins=(0, 0, 8, 0))
-        self._content.addWidget(self.plot, 3)
-        self._content.addWidget(self.bins, 2)
+        self._content = fill(hbox(content, spacing=8, margins=(0, 0, 8, 0)), (self.plot, 3), (self.bins, 2))
         self._pages = QStackedWidget()
         self._pages.addWidget(content)
         self._pages.addWidget(self._empty)

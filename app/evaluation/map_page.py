@@ -27,7 +27,7 @@ from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import SIDE, chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.plots.figure_view import ask_plot_file, theme_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
@@ -92,19 +92,13 @@ class MapPage(QWidget):
         header = QHBoxLayout()
         header.addWidget(self.title, 1)
         header.addWidget(self.badge)
-        sidebar_layout.addLayout(header)
-        sidebar_layout.addWidget(self.facts)
-        sidebar_layout.addWidget(self.detail)
-        sidebar_layout.addWidget(self.legend, 1)
-        sidebar_layout.addWidget(self.selection_label)
+        fill(sidebar_layout, header, self.facts, self.detail, (self.legend, 1), self.selection_label)
         buttons = hbox(spacing=8)
         for button in (self.clear_button, self.redraw_button, self.stop_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
         sidebar_layout.addLayout(buttons)
-        row = hbox(self)
-        row.addWidget(self.pages, 1)
-        row.addWidget(self._sidebar)
+        fill(hbox(self), (self.pages, 1), self._sidebar)
         self._fit()
 
     def _connect(self) -> None:

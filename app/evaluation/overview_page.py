@@ -12,7 +12,7 @@ from semblance.app.shell.keys import native
 from semblance.app.shell.theme import colour, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.widgets.plots.figure_view import FigureView
 from semblance.app.widgets.plots.live_curve import LiveCurve
 from semblance.core.language import tr
@@ -33,13 +33,10 @@ class TitledCell(QWidget):
         self._title = ElidedLabel(title, role="title")
         self.badge = Badge("held-out")
         self._header = QWidget()
-        self._row = hbox(self._header, spacing=8, margins=(12, 0, 12, 0))
-        self._row.addWidget(self._title)
-        self._row.addStretch(1)
-        self._row.addWidget(self.badge)
-        column = vbox(self, spacing=2, margins=(0, 4, 0, 4))
-        column.addWidget(self._header)
-        column.addWidget(content, 1)
+        self._row = fill(
+            hbox(self._header, spacing=8, margins=(12, 0, 12, 0)), self._title, STRETCH, self.badge
+        )
+        fill(vbox(self, spacing=2, margins=(0, 4, 0, 4)), self._header, (content, 1))
         theme_signals.changed.connect(self._fit)
         self._fit()
 

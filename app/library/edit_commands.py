@@ -324,7 +324,7 @@ class EditHistoryPanel(ListPanel):
         )
         self.free_button.clicked.connect(self._free)
         self.complete(self.undo_button, self.redo_button, self.free_button)
-        context.state.on_change(Change.LIBRARY | Change.CASES, self, self.refresh)
+        context.state.on_change_while_shown(Change.LIBRARY | Change.CASES, self, self.refresh)
         self.refresh()
 
     def refresh(self) -> None:

@@ -84,7 +84,7 @@ class FindingsPanel(Panel):
         layout.addLayout(buttons)
         layout.addWidget(self.table, 1)
         layout.addWidget(self._note)
-        context.state.on_change(Change.LIBRARY | Change.CASES, self, self.refresh)
+        context.state.on_change_while_shown(Change.LIBRARY | Change.CASES, self, self.refresh)
         theme_signals.changed.connect(self.refresh)
         self.refresh()
 

@@ -25,7 +25,7 @@ from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import plain_tip, set_look, theme
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.widgets.tables import make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate, visible
@@ -69,9 +69,7 @@ class ImportDialog(Dialog):
         set_look(title, role="outcome")
         note = _small_label(tr("Images stay where they are"))
         header = QHBoxLayout()
-        header.addWidget(title)
-        header.addStretch(1)
-        header.addWidget(note)
+        fill(header, title, STRETCH, note)
 
         self._kinds = QComboBox()
         self._recognitions = recognitions
@@ -96,9 +94,7 @@ class ImportDialog(Dialog):
         choose_button = QPushButton(tr("Choose…"))
         choose_button.setEnabled(library is None)
         choose_button.clicked.connect(self._choose_folder)
-        folder_row = hbox(spacing=8)
-        folder_row.addWidget(self._folder, 1)
-        folder_row.addWidget(choose_button)
+        folder_row = fill(hbox(spacing=8), (self._folder, 1), choose_button)
 
         fields = self._form = form()
         fields.addRow(tr("Kind"), self._kinds)
@@ -324,10 +320,7 @@ class TableSettings(QWidget):
         self._table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._table.setWordWrap(False)
         self._table.setFixedHeight(theme().px(216))
-        column_of_all = vbox(self, spacing=8)
-        column_of_all.addLayout(grid)
-        column_of_all.addWidget(self._note)
-        column_of_all.addWidget(self._table)
+        fill(vbox(self, spacing=8), grid, self._note, self._table)
 
     def settings(self) -> tuple[str, ...]:
         """What was chosen, as ``key=value`` texts."""

@@ -19,7 +19,7 @@ from semblance.app.widgets.dialog import (
     widen,
 )
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox
 from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.library.packed_texts import PackedTexts
@@ -81,11 +81,7 @@ class SetLabelDialog(Dialog):
         if note:
             line = WrappedLabel(note, role="second")
             layout.addWidget(line)
-        row = hbox(spacing=8)
-        row.addWidget(self.remove_button)
-        row.addStretch(1)
-        row.addWidget(cancel_button(self))
-        row.addWidget(self.accept_button)
+        row = fill(hbox(spacing=8), self.remove_button, STRETCH, cancel_button(self), self.accept_button)
         layout.addLayout(row)
         widen(self, 420)
         self._check()

@@ -22,7 +22,7 @@ from semblance.app.widgets.dialog import (
 )
 from semblance.app.widgets.fields import line_edit
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.tab_order import enable_widgets
@@ -90,9 +90,7 @@ class OpenServerDialog(Dialog):
         fields = form()
         for field in (self.address, self.user, self.password):
             fields.addRow(field.accessibleName(), field)
-        projects = hbox(spacing=8)
-        projects.addWidget(self.project, 1)
-        projects.addWidget(self.list_button)
+        projects = fill(hbox(spacing=8), (self.project, 1), self.list_button)
         fields.addRow(self.project.accessibleName(), projects)
         fields.addRow("", self.keep)
         fields.addRow("", self.note)
@@ -101,11 +99,7 @@ class OpenServerDialog(Dialog):
         layout.addStretch(1)
         layout.addWidget(self.error)
         layout.addWidget(self.progress)
-        row = hbox(spacing=8)
-        row.addWidget(self.help_button)
-        row.addStretch(1)
-        row.addWidget(cancel_button(self))
-        row.addWidget(self.open_button)
+        row = fill(hbox(spacing=8), self.help_button, STRETCH, cancel_button(self), self.open_button)
         layout.addLayout(row)
 
     def _divide(self) -> None:

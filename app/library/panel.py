@@ -37,7 +37,7 @@ from semblance.app.widgets.cards.case_model import CaseModel, hit_texts
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -132,14 +132,11 @@ class LibraryPanel(Panel):
 
     def _lay_out(self) -> None:
         top = QWidget()
-        top_layout = vbox(top, spacing=8, margins=(EDGE, 8, EDGE, 4))
-        top_layout.addWidget(self.search)
-        top_layout.addWidget(self._findings)
-        top_layout.addWidget(self._split)
+        top_layout = fill(
+            vbox(top, spacing=8, margins=(EDGE, 8, EDGE, 4)), self.search, self._findings, self._split
+        )
         self._add_counts(top_layout)
-        column = vbox(self)
-        column.addWidget(top)
-        column.addWidget(self._views, 1)
+        fill(vbox(self), top, (self._views, 1))
 
     def _add_counts(self, layout: QVBoxLayout) -> None:
         """Add the number of cases, what the filter can be used for, and where the current case has its words."""
@@ -165,9 +162,7 @@ class LibraryPanel(Panel):
         #: Where the current case has the words.
         self.hit = ElidedLabel(role="small")
         self.hit.hide()
-        count_row = hbox(spacing=8)
-        count_row.addWidget(self._count_label, 1)
-        count_row.addWidget(self.show_all_button)
+        count_row = fill(hbox(spacing=8), (self._count_label, 1), self.show_all_button)
         layout.addLayout(count_row)
         layout.addWidget(self.hit)
         layout.addWidget(self.order_button, 0, Qt.AlignmentFlag.AlignLeft)
@@ -485,9 +480,7 @@ class _FilterList(QWidget):
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
         self._scroll = PanelScrollArea(self._content, title)
-        self._column = vbox(self, spacing=4)
-        self._column.addWidget(self._title)
-        self._column.addWidget(self._scroll)
+        self._column = fill(vbox(self, spacing=4), self._title, self._scroll)
         self._button = QPushButton()
         self._button.setIcon(icon("chevron-down"))
         # The arrow stands behind the text.

@@ -21,7 +21,7 @@ from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.panel import FullPage
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
@@ -66,9 +66,7 @@ class MetricCardPage(FullPage):
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        column = vbox(self)
-        column.addWidget(self.header)
-        column.addWidget(self.area, 1)
+        fill(vbox(self), self.header, (self.area, 1))
         self._add_actions()
         self._show_card()
 

@@ -62,7 +62,8 @@ class MetricsPanel(Panel):
         layout.addLayout(buttons)
         layout.addWidget(self.tree, 1)
         layout.addWidget(self.note)
-        context.state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self.refresh)
+        what = Change.LIBRARY | Change.CASES | Change.METRIC
+        context.state.on_change_while_shown(what, self, self.refresh)
         self.refresh()
 
     def refresh(self) -> None:

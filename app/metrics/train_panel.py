@@ -27,7 +27,7 @@ from semblance.app.shell.state import Change, WindowState
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
@@ -160,9 +160,7 @@ class TrainPanel(Panel):
     def _make_layout(self) -> None:
         # From the outside in: each widget is styled again when one around it gets a parent.
         content, bottom_bar = QWidget(), QFrame()
-        column = vbox(self)
-        column.addWidget(PanelScrollArea(content, tr("Train")), 1)
-        column.addWidget(bottom_bar)
+        fill(vbox(self), (PanelScrollArea(content, tr("Train")), 1), bottom_bar)
         content_layout = vbox(content, spacing=8, margins=(12, 8, 12, 8))
         papers = grouped_learners()[0]
         content_layout.addWidget(SectionHeader(tr("Learners")))
@@ -181,9 +179,7 @@ class TrainPanel(Panel):
         self._compared_layout = vbox(spacing=8)
         content_layout.addLayout(self._compared_layout)
         self._forms_layout = vbox(spacing=8)
-        content_layout.addLayout(self._forms_layout)
-        content_layout.addWidget(self.sources)
-        content_layout.addWidget(SectionHeader(tr("Data")))
+        fill(content_layout, self._forms_layout, self.sources, SectionHeader(tr("Data")))
         self._data = data = QFormLayout()
         data.setContentsMargins(0, 0, 0, 0)
         data.setHorizontalSpacing(12)
@@ -195,10 +191,7 @@ class TrainPanel(Panel):
             (tr("Name"), self.name_field),
         ):
             data.addRow(label, field)
-        content_layout.addLayout(data)
-        content_layout.addWidget(self.split_form)
-        content_layout.addWidget(self.split_label)
-        content_layout.addStretch(1)
+        fill(content_layout, data, self.split_form, self.split_label, STRETCH)
         set_look(bottom_bar, role="bar")
         buttons = hbox(spacing=8)
         stop_buttons = hbox(spacing=8)
@@ -209,10 +202,9 @@ class TrainPanel(Panel):
             for button in pair:
                 row.addWidget(button)
             row.addStretch(1)
-        bottom = vbox(bottom_bar, spacing=8, margins=(12, 8, 12, 8))
-        bottom.addWidget(self.problem_label)
-        bottom.addLayout(stop_buttons)
-        bottom.addLayout(buttons)
+        bottom = fill(
+            vbox(bottom_bar, spacing=8, margins=(12, 8, 12, 8)), self.problem_label, stop_buttons, buttons
+        )
         self._bottom_layout = bottom
 
     def _show_compared_learners(self, is_expanded: bool) -> None:
@@ -489,9 +481,7 @@ class _LearnerRow(QWidget):
         self.box.setToolTip(plain_tip("\n".join(filter(None, about))))
         summary = WrappedLabel(as_lazy(learner.summary), "small")
         summary.setContentsMargins(22, 0, 0, 0)
-        column = vbox(self, spacing=1)
-        column.addWidget(self.box)
-        column.addWidget(summary)
+        fill(vbox(self, spacing=1), self.box, summary)
 
 
 VISUAL = "visual_neighbours"
@@ -525,9 +515,7 @@ class TrainingDataSection(QWidget):
             grid.addWidget(count, row, 1)
         self.findings.setChecked(True)
         self.visual.setChecked(True)
-        column = vbox(self, spacing=6)
-        column.addWidget(SectionHeader(tr("Learn from")))
-        column.addLayout(grid)
+        fill(vbox(self, spacing=6), SectionHeader(tr("Learn from")), grid)
         for box in self._counts:
             box.toggled.connect(self.changed)
 

@@ -33,7 +33,7 @@ from semblance.app.widgets.dialog import (
 )
 from semblance.app.widgets.fields import NoWheelComboBox, line_edit
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, line_with_buttons, vbox
+from semblance.app.widgets.layouts import STRETCH, PanelScrollArea, fill, hbox, line_with_buttons, vbox
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.tab_order import enable_widgets
@@ -198,11 +198,7 @@ class DeidentifyDialog(Dialog):
         self.pages = QStackedWidget()
         self.pages.addWidget(PanelScrollArea(self._fields, self.windowTitle()))
         self.pages.addWidget(self.review_page)
-        actions = hbox(spacing=8)
-        actions.addWidget(self.folder_button)
-        actions.addStretch(1)
-        actions.addWidget(self.back_button)
-        actions.addWidget(self.run_button)
+        actions = fill(hbox(spacing=8), self.folder_button, STRETCH, self.back_button, self.run_button)
         layout = dialog_layout(self)
         layout.addWidget(self.pages, 1)
         for widget in (self.note, self.error, self.progress):

@@ -40,7 +40,7 @@ from semblance.app.widgets.dialog import (
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n
@@ -169,9 +169,7 @@ class ReportDialog(Dialog):
         patients = vbox(spacing=4)
         for box in (self.identified, self.free_text, self.clean_pixels):
             patients.addWidget(box)
-        folder = hbox(spacing=8)
-        folder.addWidget(self._folder_label, 1)
-        folder.addWidget(self._folder_button)
+        folder = fill(hbox(spacing=8), (self._folder_label, 1), self._folder_button)
         for title, field in (
             (tr("Format"), self.format_box),
             (tr("Query"), self.query_box),
@@ -181,16 +179,12 @@ class ReportDialog(Dialog):
             self._rows.addRow(title, field)
         self._rows.addRow(tr("Patients"), patients)
         self._rows.addRow("", self._privacy)
-        link = hbox()
-        link.addWidget(self._letterhead)
-        link.addStretch(1)
+        link = fill(hbox(), self._letterhead, STRETCH)
         self._rows.addRow("", link)
         self._rows.addRow(tr("File"), self.name)
         self._rows.addRow(tr("Folder"), folder)
         fields = QWidget()
-        column = vbox(fields, spacing=12, margins=(0, 0, 12, 0))
-        column.addLayout(self._rows)
-        column.addStretch(1)
+        fill(vbox(fields, spacing=12, margins=(0, 0, 12, 0)), self._rows, STRETCH)
         area = PanelScrollArea(fields, tr("Report"))
         side = QWidget()
         side.setFixedWidth(theme().px(_FORM_WIDTH))
@@ -198,9 +192,7 @@ class ReportDialog(Dialog):
         below.addWidget(area, 1)
         for line in (self.warning, self._error):
             below.addWidget(line)
-        row = hbox(spacing=16)
-        row.addWidget(self.preview, 1)
-        row.addWidget(side)
+        row = fill(hbox(spacing=16), (self.preview, 1), side)
         layout = dialog_layout(self)
         layout.addLayout(row, 1)
         layout.addLayout(action_row(self, self.create_button))
@@ -404,9 +396,7 @@ class ReportPreviewView(QWidget):
         self.views = QStackedWidget()
         for view in (self._area, self.text, self.notice):
             self.views.addWidget(view)
-        column = vbox(self, spacing=6)
-        column.addWidget(self.views, 1)
-        column.addWidget(self.status)
+        fill(vbox(self, spacing=6), (self.views, 1), self.status)
 
     def show_request(self, request: ReportRequest, *, at_once: bool = False) -> None:
         """Show the report of ``request``; after a pause in the typing, unless ``at_once``."""

@@ -13,7 +13,7 @@ from semblance.app.shell.theme import colour, theme
 from semblance.app.viewer.view_painting import paint_focus
 from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.widgets.tab_order import enable_widgets
 from semblance.core.imaging.text_detector import TextBox
 from semblance.core.language import tr, tr_n
@@ -203,21 +203,16 @@ class TextReviewPage(QWidget):
             ),
             role="second",
         )
-        buttons = hbox(spacing=8)
-        buttons.addWidget(self.add_button)
-        buttons.addWidget(self.remove_button)
-        buttons.addStretch(1)
-        right = vbox(spacing=8)
-        right.addWidget(self.editor, 1)
-        right.addLayout(buttons)
-        across = hbox(spacing=12)
-        across.addWidget(self.list)
-        across.addLayout(right, 1)
-        column = vbox(self, spacing=8)
-        column.addWidget(WrappedLabel(tr("Review the text that was found. Nothing is written yet."), "title"))
-        column.addWidget(self.summary)
-        column.addLayout(across, 1)
-        column.addWidget(note)
+        buttons = fill(hbox(spacing=8), self.add_button, self.remove_button, STRETCH)
+        right = fill(vbox(spacing=8), (self.editor, 1), buttons)
+        across = fill(hbox(spacing=12), self.list, (right, 1))
+        fill(
+            vbox(self, spacing=8),
+            WrappedLabel(tr("Review the text that was found. Nothing is written yet."), "title"),
+            self.summary,
+            (across, 1),
+            note,
+        )
         self.list.currentRowChanged.connect(self._show)
         self.editor.changed.connect(self._keep)
         self.editor.chosen.connect(self._update)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from semblance.app.research.result_page import ResultPage, ResultTable, side_by_side
 from semblance.app.shell.context import Context
 from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import fill
 from semblance.core.evaluation.agreement import AgreementCoefficient
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.workflows.research import annotator_agreement
@@ -41,9 +42,7 @@ class AgreementPage(ResultPage):
         parts = side_by_side(
             (tr("Every two annotators"), self.pairs), (tr("Marked differently"), self.differences)
         )
-        self.content.addWidget(self.subjects, 1)
-        self.content.addWidget(self.facts)
-        self.content.addWidget(parts, 2)
+        fill(self.content, (self.subjects, 1), self.facts, (parts, 2))
         self.complete()
 
     def load(self) -> None:

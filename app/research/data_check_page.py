@@ -96,7 +96,7 @@ class DataCheckPage(FullPage):
         self.finding_buttons: list[QPushButton] = []
         self._make_layout()
         self._state.on_change(Change.LIBRARY, self, self._reset)
-        self._state.on_change(Change.CASES, self, self._follow_cases)
+        self._state.on_change_while_shown(Change.CASES, self, self._follow_cases)
         theme_signals.changed.connect(self._fit)
         self._reset()
 

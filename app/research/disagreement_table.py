@@ -14,7 +14,7 @@ from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import fill, vbox
 from semblance.app.widgets.tables import enter_rows, make_read_only
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.search_rankings import VOTERS
@@ -44,9 +44,7 @@ class DisagreementTable(QWidget):
         self._note.setContentsMargins(12, 6, 12, 6)
         self.empty = EmptyState()
         content = QWidget()
-        content_layout = vbox(content)
-        content_layout.addWidget(self._note)
-        content_layout.addWidget(self.table, 1)
+        fill(vbox(content), self._note, (self.table, 1))
         self._pages = QStackedWidget()
         self._pages.addWidget(self.empty)
         self._pages.addWidget(content)

@@ -20,6 +20,7 @@ from semblance.app.research.result_page import (
 )
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
+from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import WrappedLabel
@@ -117,6 +118,8 @@ class EncodersPage(ResultPage):
         )
         layout.addWidget(self.problems)
         self.complete(self.compare_button, self.add_button, self.remove_button, self.copy_button)
+        # A comparison for another library ends at once.
+        self._context.state.on_change(Change.LIBRARY, self, self.load)
 
     # Commands
 

@@ -23,7 +23,7 @@ from semblance.app.shell.file_dialogs import choose_files, choose_folder
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.buttons import Segmented
 from semblance.app.widgets.fields import NoWheelComboBox
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.engine import MAX_WORKERS, default_workers
@@ -224,10 +224,7 @@ class ExperimentForm(QWidget):
         column = vbox(self, spacing=8, margins=(0, 4, 12, 8))
         column.addWidget(SectionHeader(tr("Cases")))
         column.addWidget(self.cases)
-        add_buttons = hbox(spacing=8)
-        add_buttons.addWidget(self.add_table)
-        add_buttons.addWidget(self.add_library)
-        add_buttons.addStretch(1)
+        add_buttons = fill(hbox(spacing=8), self.add_table, self.add_library, STRETCH)
         column.addLayout(add_buttons)
         column.addWidget(self.transfer)
         column.addWidget(self.unrelated)

@@ -35,7 +35,7 @@ from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.jobs import WorkerPool
 from semblance.app.shell.theme import colour, plain_tip, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import fill, vbox
 from semblance.app.widgets.plots.figure_view import screen_layout
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.evaluation.chance import is_chance, names_beside_chance
@@ -119,9 +119,7 @@ class ExperimentResults(QWidget):
         worst_splitter.addWidget(self.queries)
         self.preview = QueryPreview(thumbnails)
         side_column = QWidget()
-        column = vbox(side_column, spacing=8)
-        column.addWidget(self.findings, 1)
-        column.addWidget(self.preview)
+        fill(vbox(side_column, spacing=8), (self.findings, 1), self.preview)
         worst_splitter.addWidget(side_column)
         worst_splitter.setStretchFactor(0, 2)
         worst_splitter.setStretchFactor(1, 1)
@@ -134,9 +132,7 @@ class ExperimentResults(QWidget):
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(24)
         box.setMaximumWidth(theme().px(420))
-        column.addWidget(box)
-        column.addWidget(note)
-        column.addWidget(content, 1)
+        fill(column, box, note, (content, 1))
         return page
 
     def _restyle(self) -> None:

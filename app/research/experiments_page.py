@@ -20,7 +20,7 @@ from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.tab_order import enable_widgets
@@ -82,17 +82,12 @@ class ExperimentsPage(ResultPage):
     def _make_layout(self) -> None:
         self._sidebar = Panel()
         sidebar = vbox(self._sidebar, spacing=8)
-        name = hbox(spacing=8)
-        name.addWidget(QLabel(tr("Name")))
-        name.addWidget(self.name, 1)
-        name.addWidget(self.folder_button)
+        name = fill(hbox(spacing=8), QLabel(tr("Name")), (self.name, 1), self.folder_button)
         sidebar.addLayout(name)
         sidebar.addWidget(PanelScrollArea(self.form, tr("Experiments")), 1)
-        header = hbox(spacing=8)
-        header.addWidget(self._title_label)
-        header.addWidget(self.badge)
-        header.addWidget(self.state_label, 1)
-        header.addWidget(self.results.protocol)
+        header = fill(
+            hbox(spacing=8), self._title_label, self.badge, (self.state_label, 1), self.results.protocol
+        )
         empty = EmptyState()
         empty.show_message(
             tr("No results yet"),
@@ -104,12 +99,8 @@ class ExperimentsPage(ResultPage):
         self._pages = QStackedWidget()
         self._pages.addWidget(empty)
         self._pages.addWidget(self.results)
-        results = vbox(spacing=8)
-        results.addLayout(header)
-        results.addWidget(self._pages, 1)
-        row = hbox(spacing=12)
-        row.addWidget(self._sidebar)
-        row.addLayout(results, 1)
+        results = fill(vbox(spacing=8), header, (self._pages, 1))
+        row = fill(hbox(spacing=12), self._sidebar, (results, 1))
         self.content.addLayout(row, 1)
         self.content.addWidget(self.problem)
         self._fit()

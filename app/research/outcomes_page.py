@@ -8,7 +8,7 @@ from semblance.app.research.result_page import ResultPage, ResultTable, p_value_
 from semblance.app.shell.context import Context
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import fill, hbox
 from semblance.core.evaluation.outcome_drift import MONTH, QUARTER, YEAR, PeriodScore
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.reports.curves import interval_text
@@ -36,9 +36,7 @@ class OutcomesPage(ResultPage):
         self.period.currentIndexChanged.connect(lambda _: self.load())
         self.facts = WrappedLabel(selectable=True)
         self.table = ResultTable(tr("Estimates and outcomes by period"))
-        row = hbox(spacing=8)
-        row.addWidget(self.facts, 1)
-        row.addWidget(self.period)
+        row = fill(hbox(spacing=8), (self.facts, 1), self.period)
         self.content.addLayout(row)
         self.content.addWidget(self.table, 1)
         self.complete()

@@ -356,12 +356,11 @@ _HIT_DISTANCE = 6
 class RankColumns(QAbstractScrollArea):
     """The rankings of a query with two metrics. The signals have catalogue rows.
 
-    ``current_changed(row)`` · ``activated(row)`` double click or Enter · ``menu_requested(row, position)``.
+    ``activated(row)`` double click or Enter · ``menu_requested(row, position)``.
     Up, Down, Home, End and the page keys move in a column; Tab, Left and Right go to the other one, to
     the same case if it is there.
     """
 
-    current_changed = Signal(int)
     activated = Signal(int)
     menu_requested = Signal(int, QPoint)
 
@@ -438,13 +437,10 @@ class RankColumns(QAbstractScrollArea):
             target = 1 - target
         if indices[target] == NONE:
             return
-        changed = row != self._current
         self._current, self._side = row, target
         self._scroll_to(indices[target])
         self.viewport().update()
         self._update_description()
-        if changed:
-            self.current_changed.emit(row)
 
     @property
     def shown(self) -> tuple[Sequence[ComparedCase], Sequence[ComparedCase]]:

@@ -24,7 +24,7 @@ from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import Dialog, accept_button, action_row, dialog_button, dialog_layout, form
 from semblance.app.widgets.fields import NoWheelComboBox, spin_box
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import fill, vbox
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -159,10 +159,12 @@ class ReaderStudiesPage(ResultPage):
 
     def _make_layout(self) -> None:
         below = QWidget()
-        column = vbox(below, spacing=8, margins=(12, 0, 0, 0))
-        column.addWidget(SectionHeader(tr("Results")))
-        column.addWidget(self._facts)
-        column.addWidget(self.results, 1)
+        fill(
+            vbox(below, spacing=8, margins=(12, 0, 0, 0)),
+            SectionHeader(tr("Results")),
+            self._facts,
+            (self.results, 1),
+        )
         parts = QSplitter()
         parts.addWidget(self.table)
         parts.addWidget(below)

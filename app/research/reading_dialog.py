@@ -33,7 +33,7 @@ from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.dialog import Dialog, dialog_layout, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.message_lines import ErrorLine
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable_widgets
@@ -119,24 +119,17 @@ class ReadingDialog(Dialog):
 
     def _make_layout(self) -> None:
         aid = QWidget()
-        column = vbox(aid, spacing=8)
-        column.addWidget(SectionHeader(tr("Similar cases")))
-        column.addWidget(self.similar, 1)
+        fill(vbox(aid, spacing=8), SectionHeader(tr("Similar cases")), (self.similar, 1))
         self._sides = QStackedWidget()
         self._sides.addWidget(aid)
         self._sides.addWidget(self._unaided)
         self._reading = QWidget()
-        sides = hbox(self._reading, spacing=12)
-        sides.addWidget(self.pane, 3)
-        sides.addWidget(self._sides, 2)
+        fill(hbox(self._reading, spacing=12), (self.pane, 3), (self._sides, 2))
         self._pages = QStackedWidget()
         self._pages.addWidget(self._reading)
         self._pages.addWidget(self.message)
         layout = dialog_layout(self)
-        top = hbox(spacing=8)
-        top.addWidget(self._place, 1)
-        top.addWidget(self.pause_button)
-        top.addWidget(self._end_button)
+        top = fill(hbox(spacing=8), (self._place, 1), self.pause_button, self._end_button)
         layout.addLayout(top)
         layout.addWidget(self._pages, 1)
         layout.addWidget(self._error)

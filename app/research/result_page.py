@@ -84,7 +84,7 @@ class ResultPage(FullPage):
                 row.addWidget(button)
             row.addStretch(1)
             self.content.addLayout(row)
-        self._context.state.on_change(Change.LIBRARY, self, self.load)
+        self._context.state.on_change_while_shown(Change.LIBRARY, self, self.load)
         self.load()
 
     def load(self) -> None:

@@ -13,7 +13,7 @@ from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
 from semblance.app.widgets.finding_chips import NEAREST, SIDE, chip_pixmap
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import STRETCH, fill, vbox
 from semblance.app.widgets.message_lines import WarningLine
 from semblance.app.widgets.text_cache import text_cache
 from semblance.core.language import format_number, localise_number, tr
@@ -44,20 +44,13 @@ class TwoMetricsFacts(QWidget):
         self._differences_title = title
         badge_row = QHBoxLayout()
         badge_row.setSpacing(6)
-        badge_row.addWidget(self._badge)
-        badge_row.addWidget(self._trained_badge)
-        badge_row.addStretch(1)
+        fill(badge_row, self._badge, self._trained_badge, STRETCH)
         self._line = HairLine()
         column = vbox(self, spacing=6, margins=(12, 8, 12, 8))
         column.addWidget(self._metric_table)
         for caution in self.cautions:
             column.addWidget(caution)
-        column.addLayout(badge_row)
-        column.addWidget(self._line)
-        column.addWidget(title)
-        column.addWidget(self._difference_table)
-        column.addWidget(self._legend)
-        column.addStretch(1)
+        fill(column, badge_row, self._line, title, self._difference_table, self._legend, STRETCH)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
 
     def show_facts(

@@ -27,7 +27,7 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.buttons import Segmented
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chips import NEAREST, NearestChips
-from semblance.app.widgets.layouts import HLine, PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import HLine, PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.panel import FullPage, PanelHeader
 from semblance.app.widgets.tab_order import set_accessible_name
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -110,17 +110,9 @@ class TwoMetricsPage(FullPage):
         self.pages = QStackedWidget()
         for widget in (self.columns, self.disagreements, self.empty):
             self.pages.addWidget(widget)
-        right_layout = vbox()
-        right_layout.addWidget(self.headers)
-        right_layout.addWidget(HLine())
-        right_layout.addWidget(self.pages, 1)
-        body = hbox()
-        body.addWidget(self._sidebar)
-        body.addWidget(HLine(vertical=True))
-        body.addLayout(right_layout, 1)
-        page = vbox(self)
-        page.addWidget(self.header)
-        page.addLayout(body, 1)
+        right_layout = fill(vbox(), self.headers, HLine(), (self.pages, 1))
+        body = fill(hbox(), self._sidebar, HLine(vertical=True), (right_layout, 1))
+        fill(vbox(self), self.header, (body, 1))
         self._fit()
 
     def _connect(self) -> None:
@@ -415,9 +407,7 @@ class MetricHeaders(QWidget):
         self._headers = (MetricHeader(tr("Left metric")), MetricHeader(tr("Right metric")))
         self.pickers = tuple(header.picker for header in self._headers)
         self.chips = tuple(header.chips for header in self._headers)
-        row = hbox(self, spacing=12, margins=(12, 6, 0, 6))
-        row.addWidget(self._headers[0], 1)
-        row.addWidget(self._headers[1])
+        fill(hbox(self, spacing=12, margins=(12, 6, 0, 6)), (self._headers[0], 1), self._headers[1])
         for box in self.pickers:
             box.activated.connect(lambda _at: self.chosen.emit())
         theme_signals.changed.connect(self._fit)

@@ -66,7 +66,7 @@ class VaultPage(ResultPage):
         self.none_yet = EmptyState(tr("Not opened yet"), tr("Each opening is listed here with its scores."))
         self.later = WrappedLabel(f"* {translate(LATER_OPENING)}", role="second", selectable=True)
         self._make_layout()
-        context.state.on_change(Change.CASES, self, self.load)
+        context.state.on_change_while_shown(Change.CASES, self, self.load)
 
     def _make_layout(self) -> None:
         layout = self.content

@@ -28,7 +28,7 @@ from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.window_level import window_on_values
 from semblance.app.widgets.dialog import NameDialog
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import fill, vbox
 from semblance.app.widgets.menus import Menu, attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader
 from semblance.core.errors import SemblanceError
@@ -106,18 +106,14 @@ class HangingPage(FullPage):
         self._grid = QGridLayout(self._body)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(1)
-        page = vbox(self)
-        page.addWidget(self.header)
-        page.addWidget(self._body, 1)
+        fill(vbox(self), self.header, (self._body, 1))
         for place, pane in enumerate(self.panes):
             pane.view.editable = False
             KeyImages(context, pane)
             attach_menu(pane.view, partial(self._make_menu, pane))
             cell = QWidget(self._body)
             cell.hide()
-            column = vbox(cell)
-            column.addWidget(self.headers[place])
-            column.addWidget(pane, 1)
+            fill(vbox(cell), self.headers[place], (pane, 1))
             self._cells.append(cell)
             self.headers[place].installEventFilter(self)
         self._group_names, self._mirrored = [""] * MOST, [False] * MOST

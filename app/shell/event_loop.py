@@ -13,6 +13,8 @@ from semblance.core.log import logger
 #: Interval at which it is checked whether a thread has finished.
 _POLL_MS = 5
 
+#: The processor time after which a turn of the event loop leaves what else there is to do to the next.
+TURN_S = 0.002
 #: A longer turn of the event loop is logged.
 LIMIT_S = 0.05
 #: Interval of the measurements. A turn may be this much longer than logged.

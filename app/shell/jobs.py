@@ -7,6 +7,7 @@ import itertools
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
@@ -17,7 +18,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QThread, Signal
 from shiboken6 import isValid
 
-from semblance.app.shell.event_loop import EventLoopMonitor
+from semblance.app.shell.event_loop import TURN_S, EventLoopMonitor, one_shot
 from semblance.app.shell.known_servers import KnownServers
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError, ServerUnavailable
@@ -111,6 +112,8 @@ class ModuleImport(QThread):
 class MainThreadBridge(QObject):
     """Calls methods of jobs in the main thread, on request of the engines' threads.
 
+    What takes long gets a turn of the event loop of its own, after which keys and the painting have theirs.
+
     It outlives the jobs. A signal must not be sent from an object that another thread may delete meanwhile, as
     the window does with a job that is over.
     """
@@ -119,15 +122,33 @@ class MainThreadBridge(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._sent.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._waiting: deque[tuple[QObject, Callable[..., None], tuple[object, ...]]] = deque()
+        self._turn = one_shot(self, self._deliver)
+        self._sent.connect(self._receive, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a method is still to be called."""
+        return bool(self._waiting)
 
     def send(self, job: QObject, receive: Callable[..., None], *values: object) -> None:
         """Let the main thread call ``receive(*values)``, unless ``job`` was deleted before."""
         self._sent.emit(job, receive, values)
 
-    def _deliver(self, job: QObject, receive: Callable[..., None], values: tuple[object, ...]) -> None:
-        if isValid(job):
-            receive(*values)
+    def _receive(self, job: QObject, receive: Callable[..., None], values: tuple[object, ...]) -> None:
+        self._waiting.append((job, receive, values))
+        if not self._turn.isActive():
+            self._turn.start()
+
+    def _deliver(self) -> None:
+        end = time.thread_time() + TURN_S
+        while self._waiting and time.thread_time() < end:
+            job, receive, values = self._waiting.popleft()
+            if self._waiting:
+                # Now, since who receives may open a dialog.
+                self._turn.start()
+            if isValid(job):
+                receive(*values)
 
 
 class Job(QObject):

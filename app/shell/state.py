@@ -9,7 +9,7 @@ from enum import Flag, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Signal, Slot
 
 from semblance.app.shell.last_views import LastViews
 from semblance.app.shell.query_history import QueryHistory
@@ -24,6 +24,7 @@ from semblance.core.searches.search import BOTH, Search, new_ledger
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from PySide6.QtWidgets import QWidget
 
     from semblance.core.imaging.measurements import Figure
     from semblance.core.imaging.region import Region
@@ -149,6 +150,11 @@ class WindowState(QObject):
     def on_change(self, what: Change, owner: QObject, do: Callable[[], object]) -> None:
         """Call ``do`` once for every change with a part of ``what``, as long as ``owner`` lives."""
         follower = _ChangeFilter(what, owner, do)
+        self.changed.connect(follower.follow)
+
+    def on_change_while_shown(self, what: Change, widget: QWidget, do: Callable[[], object]) -> None:
+        """As :meth:`on_change`, but while ``widget`` is hidden ``do`` waits until it is shown, and is called once."""
+        follower = _ShownChangeFilter(what, widget, do)
         self.changed.connect(follower.follow)
 
     def on_other_source(
@@ -689,3 +695,25 @@ class _ChangeFilter(QObject):
     def follow(self, change: Change) -> None:
         if change & self._what:
             self._do()
+
+
+class _ShownChangeFilter(_ChangeFilter):
+    """Filters the changes of a state for a widget, for which they wait while it is hidden."""
+
+    def __init__(self, what: Change, widget: QWidget, do: Callable[[], object]) -> None:
+        super().__init__(what, widget, do)
+        self._widget, self._is_due = widget, False
+        widget.installEventFilter(self)
+
+    @Slot(object)
+    def follow(self, change: Change) -> None:
+        if self._widget.isVisible():
+            super().follow(change)
+        else:
+            self._is_due |= bool(change & self._what)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if self._is_due and event.type() == QEvent.Type.Show:
+            self._is_due = False
+            self._do()
+        return False

@@ -17,12 +17,12 @@ from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 from semblance import resources
-from semblance.app.shell.event_loop import IdleQueue
+from semblance.app.shell.event_loop import TURN_S, IdleQueue
 from semblance.core.language import visible_lines
 from semblance.core.library.findings import PALETTE
 
-#: Hidden widgets styled together, and the processor time after which a turn of the event loop styles no more.
-BATCH_SIZE, TURN_S = 10, 0.002
+#: Hidden widgets styled together.
+BATCH_SIZE = 10
 
 FINDING_COLOURS = tuple(PALETTE.values())
 FINDING_LETTER = "#101012"

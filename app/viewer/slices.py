@@ -206,10 +206,8 @@ RATE, RATES = 12, (4, 8, 12, 20, 30)
 
 
 class SliceBar(QWidget):
-    """Controls a :class:`Slices`; hidden without a volume. ``playing_changed(bool)`` · ``rate_changed(rate)``: the
-    user chose another rate."""
+    """Controls a :class:`Slices`; hidden without a volume. ``rate_changed(rate)``: the user chose another rate."""
 
-    playing_changed = Signal(bool)
     rate_changed = Signal(int)
 
     def __init__(self, slices: Slices, parent: QWidget | None = None) -> None:
@@ -275,7 +273,6 @@ class SliceBar(QWidget):
             self._timer.start(round(1000 / self.rate))
         else:
             self._timer.stop()
-        self.playing_changed.emit(on)
 
     def set_rate(self, rate: int) -> None:
         """Slices a second."""

@@ -133,11 +133,9 @@ class ToolRow(QWidget):
         for button in (*self.tools.values(), self.measure, self.undo, self.more):
             # Otherwise the layout would shrink the widest button, which has a text.
             button.setMinimumWidth(_min_width(button))
-        shown = len(self.tools)
-        while shown > MIN_TOOLS and self._needed_width(shown) > self.width():
+        shown = len(FEW if self._is_plain else self.tools)
+        while not self._is_plain and shown > MIN_TOOLS and self._needed_width(shown) > self.width():
             shown -= 1
-        if self._is_plain:
-            shown = len(FEW)
         visible = [self.tools[name] for name in FEW] if self._is_plain else list(self.tools.values())[:shown]
         for button in self.tools.values():
             if button.isChecked() and button not in visible:

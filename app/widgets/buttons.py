@@ -79,20 +79,6 @@ class Segmented(QWidget):
         self.updateGeometry()
         self._update_accessible_text()
 
-    def set_text(self, key: str, text: str) -> None:
-        """Change the text of an option.
-
-        Raises:
-            KeyError: no such option.
-        """
-        keys = [option[0] for option in self._options]
-        if key not in keys:
-            raise KeyError(key)
-        place = keys.index(key)
-        if self._options[place] != (key, text):
-            self._options[place] = (key, text)
-            self._update_accessible_text()
-
     def set_value(self, key: str) -> None:
         """Choose an option without a signal.
 

@@ -12,7 +12,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.widgets.tab_order import focus_next, tab_stops
 from semblance.core.language import tr
 
@@ -126,18 +126,12 @@ def cancel_button(dialog: QDialog) -> QPushButton:
 
 def action_row(dialog: QDialog, action: QPushButton) -> QHBoxLayout:
     """The bottom row of a dialog: Cancel and ``action`` at the right."""
-    row = hbox(spacing=8)
-    row.addStretch(1)
-    row.addWidget(cancel_button(dialog))
-    row.addWidget(action)
-    return row
+    return fill(hbox(spacing=8), STRETCH, cancel_button(dialog), action)
 
 
 def add_action_rows(layout: QVBoxLayout, dialog: QDialog, action: QPushButton, *others: QWidget) -> None:
     """Add a row with ``action`` at the right, and :func:`closing_row` below it. Enter runs the action."""
-    row = hbox(spacing=8)
-    row.addStretch(1)
-    row.addWidget(action)
+    row = fill(hbox(spacing=8), STRETCH, action)
     layout.addLayout(row)
     layout.addLayout(closing_row(dialog, *others))
     # The closing row takes the default otherwise.

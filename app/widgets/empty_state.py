@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 from semblance.app.shell.state import WindowState
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.labels import IconLabel
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import STRETCH, fill, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
@@ -51,9 +51,7 @@ class EmptyState(QWidget):
         self.copy_details = CopyDetailsButton()
         column.addWidget(self.copy_details, 0, middle)
         across = QHBoxLayout()
-        across.addStretch(1)
-        across.addWidget(self._inner, 100)
-        across.addStretch(1)
+        fill(across, STRETCH, (self._inner, 100), STRETCH)
         down = QVBoxLayout(self)
         down.setContentsMargins(16, 16, 16, 16)
         down.addStretch(2)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLayout,
@@ -28,6 +30,10 @@ ICON_INSET = 7
 #: Width of a scroll bar in px, as in the style sheet. It lies over the margin at the right, which thus is the same with
 #: a bar and without.
 BAR = 10
+#: An empty part of :func:`fill` that takes the room that is left.
+STRETCH = 1
+Part = QWidget | QLayout | int
+Box = TypeVar("Box", bound=QBoxLayout)
 
 
 def vbox(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = NONE) -> QVBoxLayout:
@@ -50,13 +56,26 @@ def hbox(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = N
     return box
 
 
+def fill(box: Box, *parts: Part | tuple[Part, int]) -> Box:
+    """Add widgets, layouts and :data:`STRETCH` to ``box`` in their order, each alone or with a stretch factor.
+
+    Returns ``box``.
+    """
+    for entry in parts:
+        part, factor = entry if isinstance(entry, tuple) else (entry, 0)
+        if isinstance(part, QWidget):
+            box.addWidget(part, factor)
+        elif isinstance(part, QLayout):
+            box.addLayout(part, factor)
+        else:
+            box.addStretch(part)
+    return box
+
+
 def line_with_buttons(line: QLineEdit, *buttons: QWidget, owner: QWidget | None = None) -> QWidget:
     """``owner``, or a new widget, with ``line`` and ``buttons`` at its right."""
     row = owner or QWidget()
-    across = hbox(row, spacing=8)
-    across.addWidget(line, 1)
-    for button in buttons:
-        across.addWidget(button)
+    fill(hbox(row, spacing=8), (line, 1), *buttons)
     return row
 
 

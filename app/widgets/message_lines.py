@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 from semblance.app.shell.log_folder import versions_text
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.labels import ElidedLabel, IconLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import fill, hbox
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.log import describe_failure
@@ -46,9 +46,7 @@ class ErrorLine(QWidget):
         super().__init__()
         self._label = WrappedLabel(role="error", selectable=True)
         self._copy_details = CopyDetailsButton()
-        row = hbox(self, spacing=8)
-        row.addWidget(self._label, 1)
-        row.addWidget(self._copy_details)
+        fill(hbox(self, spacing=8), (self._label, 1), self._copy_details)
         self.hide()
 
     @property
@@ -69,9 +67,7 @@ class WarningLine(QWidget):
     def __init__(self, role: str = "") -> None:
         super().__init__()
         self._label = ElidedLabel(role=role)
-        row = hbox(self, spacing=6)
-        row.addWidget(IconLabel("warning", "text", 14))
-        row.addWidget(self._label, 1)
+        fill(hbox(self, spacing=6), IconLabel("warning", "text", 14), (self._label, 1))
         self.hide()
 
     @property

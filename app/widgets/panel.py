@@ -21,7 +21,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import BASE, font, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import EDGE, ICON_INSET, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, ICON_INSET, STRETCH, fill, hbox, vbox
 from semblance.core.language import tr
 
 HEIGHT = 32
@@ -94,10 +94,7 @@ class PanelHeader(_BaseHeader):
         self._title = QLabel(title)
         set_look(self._title, role="title")
         self._subtitle = ElidedLabel(subtitle, role="second", mode=Qt.TextElideMode.ElideMiddle)
-        self._row.addWidget(self._title)
-        self._row.addWidget(self._subtitle)
-        self._row.addStretch(1)
-        self._row.addWidget(self.help_button)
+        fill(self._row, self._title, self._subtitle, STRETCH, self.help_button)
 
     def set_title(self, title: str) -> None:
         self._title.setText(title)
@@ -155,10 +152,7 @@ class TabHeader(_BaseHeader):
             self._row.setContentsMargins(EDGE - TAB_MARGIN, 0, EDGE - ICON_INSET, 0)
         self._row.addWidget(self._title)
         self._row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
-        self._row.addWidget(self._tab_choice)
-        self._row.addStretch(1)
-        self._row.addWidget(self._subtitle)
-        self._row.addWidget(self.help_button)
+        fill(self._row, self._tab_choice, STRETCH, self._subtitle, self.help_button)
 
         self._fit_width()
 
@@ -272,9 +266,7 @@ def side_by_side(headers: Sequence[ImageHeader], images: Sequence[QWidget]) -> Q
     """Columns of equal width, each with a header and its image."""
     sides = hbox(spacing=1)
     for header, image in zip(headers, images, strict=True):
-        column = vbox()
-        column.addWidget(header)
-        column.addWidget(image, 1)
+        column = fill(vbox(), header, (image, 1))
         sides.addLayout(column, 1)
     return sides
 

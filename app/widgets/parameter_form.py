@@ -22,7 +22,7 @@ from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.fields import NoWheelComboBox, NumberField, value_text
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr, tr_name, translate
@@ -43,9 +43,7 @@ class FileField(QWidget):
         self.button = QPushButton(tr("Choose …"))
         self.button.setAccessibleName(tr("Choose {what}", what=tr_name(parameter.title)))
         self.button.clicked.connect(self._choose)
-        row = hbox(self, spacing=8)
-        row.addWidget(self.line)
-        row.addWidget(self.button)
+        fill(hbox(self, spacing=8), self.line, self.button)
         self.setFocusProxy(self.line)
 
     def value(self) -> Value:
@@ -109,10 +107,7 @@ class ParameterForm(QWidget):
         self._grid.setHorizontalSpacing(8)
         self._grid.setVerticalSpacing(6)
         self._grid.setColumnStretch(0, 1)
-        layout = vbox(self, spacing=6)
-        layout.addWidget(self._header)
-        layout.addLayout(self._grid)
-        layout.addWidget(self._meaning)
+        fill(vbox(self, spacing=6), self._header, self._grid, self._meaning)
         self.set_parameters(parameters, title=title)
         theme_signals.changed.connect(self._fit)
 

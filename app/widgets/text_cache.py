@@ -22,12 +22,11 @@ _Value = TypeVar("_Value")
 
 
 class _Line(NamedTuple):
-    """A line as it is drawn: ``x`` and ``y`` from the upper left corner of its rectangle."""
+    """A line as it is drawn in a certain width."""
 
-    font: QFont
+    face: TextCache
     glyphs: QStaticText
-    x: float
-    y: float
+    width: float
 
 
 class TextCache:
@@ -39,7 +38,8 @@ class TextCache:
         self._cap_height, self._ascent = self._metrics.capHeight(), self._metrics.ascent()
         self._narrow = narrow
         self._widths: OrderedDict[str, float] = OrderedDict()
-        self._lines: OrderedDict[tuple[str, int, int, float, bool], _Line] = OrderedDict()
+        self._lines: OrderedDict[tuple[str, int, bool], _Line] = OrderedDict()
+        self._glyphs: OrderedDict[str, QStaticText] = OrderedDict()
 
     def width(self, text: str) -> float:
         return _cached(self._widths, text, self._metrics.horizontalAdvance)
@@ -64,21 +64,25 @@ class TextCache:
         middle: bool = False,
     ) -> None:
         """Draw one line of ``text`` fitted into ``where`` and vertically centred; hidden characters are spelled out."""
-        key = text, where.width(), where.height(), align, middle
-        line = _cached(self._lines, key, self._line)
-        painter.setFont(line.font)
+        width, height = where.width(), where.height()
+        line = _cached(self._lines, (text, width, middle), self._line)
+        x = where.x() + align * (width - line.width) if align else float(where.x())
+        baseline = round((height + line.face._cap_height) / 2 + 0.2)
+        painter.setFont(line.face.font)
         painter.setPen(colour(shade))
-        painter.drawStaticText(QPointF(where.x() + line.x, where.y() + line.y), line.glyphs)
+        painter.drawStaticText(QPointF(x, where.y() + (baseline - line.face._ascent)), line.glyphs)
 
-    def _line(self, key: tuple[str, int, int, float, bool]) -> _Line:
-        text, width, height, align, middle = key
+    def _line(self, key: tuple[str, int, bool]) -> _Line:
+        text, width, middle = key
         shown, face = self.fitted(visible(text), width, middle=middle)
-        x = align * (width - face.width(shown)) if align else 0.0
-        baseline = round((height + face._cap_height) / 2 + 0.2)
-        glyphs = QStaticText(shown)
+        # Most texts fit, and are drawn in many widths while the window gets another size.
+        return _Line(face, _cached(face._glyphs, shown, face._prepared), face.width(shown))
+
+    def _prepared(self, text: str) -> QStaticText:
+        glyphs = QStaticText(text)
         glyphs.setTextFormat(Qt.TextFormat.PlainText)
-        glyphs.prepare(QTransform(), face.font)
-        return _Line(face.font, glyphs, x, baseline - face._ascent)
+        glyphs.prepare(QTransform(), self.font)
+        return glyphs
 
 
 def text_cache(size: int, weight: int = 400) -> TextCache:

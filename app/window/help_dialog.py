@@ -41,7 +41,7 @@ from semblance.app.shell.theme import (
 )
 from semblance.app.widgets.dialog import Dialog, resize_dialog, widen
 from semblance.app.widgets.fields import SearchField
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.tab_order import enable_widgets
 from semblance.app.window import help_pages
 from semblance.core.language import tr
@@ -104,13 +104,9 @@ class HelpDialog(Dialog):
         left = vbox(spacing=8)
         for widget in (self.search, self.list):
             left.addWidget(widget)
-        buttons = hbox(spacing=8)
-        buttons.addWidget(self.back, 1)
-        buttons.addWidget(self.forward, 1)
+        buttons = fill(hbox(spacing=8), (self.back, 1), (self.forward, 1))
         left.addLayout(buttons)
-        row = hbox(self, spacing=12, margins=(12, 12, 12, 12))
-        row.addLayout(left)
-        row.addWidget(self.page, 1)
+        fill(hbox(self, spacing=12, margins=(12, 12, 12, 12)), left, (self.page, 1))
         self._follow_theme()
         self._list_contents()
         theme_signals.changed.connect(self._follow_theme)

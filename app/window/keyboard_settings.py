@@ -15,7 +15,7 @@ from semblance.app.shell.theme import font, theme
 from semblance.app.widgets.dialog import dialog_button
 from semblance.app.widgets.fields import SearchField
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.widgets.tables import PlainTable
 from semblance.core.language import tr
 
@@ -82,18 +82,14 @@ class KeyboardSettings(QWidget):
         self._take: Callable[[], None] = lambda: None
         self.use = dialog_button("", self._use)
         self.use.hide()
-        layout = vbox(self, spacing=8)
-        layout.addWidget(self.search)
-        layout.addWidget(self.list)
+        layout = fill(vbox(self, spacing=8), self.search, self.list)
         row = hbox(spacing=8)
         row.addWidget(self.field, 1)
         for button in (self.remove, self.reset, self.reset_all):
             row.addWidget(button)
         layout.addLayout(row)
         layout.addWidget(self._note)
-        row = hbox()
-        row.addWidget(self.use)
-        row.addStretch(1)
+        row = fill(hbox(), self.use, STRETCH)
         layout.addLayout(row)
         self._fill()
 

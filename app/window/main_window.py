@@ -452,10 +452,6 @@ class MainWindow(QMainWindow):
         conditions = parts.panels.concept_conditions if parts is not None else set()
         self.context.actions.enable(available(self.state) | conditions, refused(self.state))
 
-    def show_help(self, page: str) -> None:
-        """A help page by its name."""
-        self.parts.commands.show_help(page)
-
     def _show_jobs(self) -> None:
         self.parts.commands.show_jobs()
 

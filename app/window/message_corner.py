@@ -26,7 +26,7 @@ from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.messages import MAX_HISTORY, Message
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.labels import IconLabel, WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import PanelHeader, header_button
 from semblance.core.language import tr, tr_n
@@ -118,9 +118,7 @@ class MessageView(QFrame):
         self._what = WrappedLabel(entry.title, "title", selectable=True)
         self._hint = WrappedLabel(role="second", selectable=True)
         row = hbox(self, spacing=8, margins=(9, 8, 8, 8))
-        texts = vbox(spacing=2)
-        texts.addWidget(self._what)
-        texts.addWidget(self._hint)
+        texts = fill(vbox(spacing=2), self._what, self._hint)
         shade = "error" if entry.level == "error" else "second"
         row.addWidget(IconLabel(_ICONS[entry.level], shade), 0, Qt.AlignmentFlag.AlignTop)
         # An act with a long name stands below the one before it, so that none is cut off.
@@ -468,9 +466,7 @@ class MessageList(QFrame):
             self._rows.addWidget(none)
         self._rows.addStretch(1)
         self._scroll = PanelScrollArea(inner, tr("Messages"))
-        column = vbox(self, margins=(1, 1, 1, 1))
-        column.addWidget(header)
-        column.addWidget(self._scroll, 1)
+        fill(vbox(self, margins=(1, 1, 1, 1)), header, (self._scroll, 1))
         self._header = header
 
     def wanted_height(self, width: int) -> int:

@@ -36,7 +36,7 @@ from semblance.app.shell.actions import CommandEntry
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, colour, set_look, theme
 from semblance.app.widgets.labels import IconLabel
-from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.layouts import HLine, fill, hbox, vbox
 from semblance.app.widgets.text_cache import RIGHT, text_cache
 from semblance.core.language import tr
 
@@ -225,15 +225,11 @@ class CommandPalette(QWidget):
     def _frame(self) -> QFrame:
         panel = QFrame(self)
         set_look(panel, role="palette")
-        head = hbox(spacing=11, margins=(17, 10, 12, 10))
-        head.addWidget(IconLabel("search"))
-        head.addWidget(self.field, 1)
+        head = fill(hbox(spacing=11, margins=(17, 10, 12, 10)), IconLabel("search"), (self.field, 1))
         keys = QLabel(tr("Enter runs    ↑ ↓ moves    Esc closes"))
         keys.setContentsMargins(18, 8, 18, 8)
         set_look(keys, role="small")
-        column = vbox(panel, margins=(1, 1, 1, 1))
-        column.addLayout(head)
-        column.addWidget(HLine())
+        column = fill(vbox(panel, margins=(1, 1, 1, 1)), head, HLine())
         column.addSpacing(4)
         column.addWidget(self.list)
         column.addWidget(self.no_match)

@@ -38,7 +38,7 @@ from semblance.app.widgets.dialog import (
 )
 from semblance.app.widgets.fields import NoWheelComboBox, NumberField
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import PanelScrollArea, hbox, line_with_buttons, vbox
+from semblance.app.widgets.layouts import STRETCH, PanelScrollArea, fill, hbox, line_with_buttons, vbox
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.window.keyboard_settings import KeyboardSettings
 from semblance.core.engine import MAX_WORKERS, default_workers
@@ -165,9 +165,7 @@ class SettingsDialog(Dialog):
         self.presets = NoWheelComboBox()
         self.remove_preset = QPushButton(tr("Delete"))
         self.remove_preset.clicked.connect(self._delete_preset)
-        row = hbox(spacing=8)
-        row.addWidget(self.presets, 1)
-        row.addWidget(self.remove_preset)
+        row = fill(hbox(spacing=8), (self.presets, 1), self.remove_preset)
         fields.addRow(tr("Own window presets"), row)
         note = tr(
             "The menu of an image saves its window as a preset. The keys 8, 9 and 2 use the first three."
@@ -181,9 +179,7 @@ class SettingsDialog(Dialog):
         fields.addRow(self.keyboard)
         keys = QPushButton(tr("All keys and the mouse…"))
         keys.clicked.connect(partial(self.help_requested.emit, "keyboard"))
-        row = hbox()
-        row.addWidget(keys)
-        row.addStretch(1)
+        row = fill(hbox(), keys, STRETCH)
         fields.addRow(row)
 
     def _add_reports(self) -> None:
@@ -265,9 +261,7 @@ class SettingsDialog(Dialog):
         self.remove_copies.clicked.connect(self._remove_copies)
         self.copied = QLabel()
         set_look(self.copied, role="small")
-        row = hbox(spacing=8)
-        row.addWidget(self.remove_copies)
-        row.addWidget(self.copied, 1)
+        row = fill(hbox(spacing=8), self.remove_copies, (self.copied, 1))
         fields.addRow(row)
         self._run_on_copies(local_copies.size_of_copies)
 
@@ -329,10 +323,7 @@ class SettingsDialog(Dialog):
         self.detailed_log.toggled.connect(partial(self._settings.set_flag, "detailed_log"))
         folder = QPushButton(tr("Open log folder"))
         folder.clicked.connect(self._context.actions["log_folder"].trigger)
-        row = hbox()
-        row.addWidget(self.detailed_log)
-        row.addStretch(1)
-        row.addWidget(folder)
+        row = fill(hbox(), self.detailed_log, STRETCH, folder)
         fields.addRow(row)
 
     def _set_appearance(self) -> None:

@@ -37,7 +37,7 @@ from semblance.app.shell.settings import RecentLibrary
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import ElidedLabel, IconLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.panel import header_button
 from semblance.core.language import tr, translate, visible
 from semblance.core.library.case_names import date_name
@@ -249,9 +249,7 @@ class StartPage(QScrollArea):
         purpose.setWordWrap(True)
         #: What somebody who comes back knows.
         self._for_new = (about, glossary_link)
-        lower = hbox(spacing=16)
-        lower.addWidget(self._help_key, 1)
-        lower.addWidget(glossary_link)
+        lower = fill(hbox(spacing=16), (self._help_key, 1), glossary_link)
         column = vbox(self._column, margins=(0, 24, 0, 24))
         column.addWidget(self._title)
         column.addSpacing(6)
@@ -301,16 +299,12 @@ class RecentLine(QWidget):
         for label in texts:
             lines.addWidget(label)
         lines.addStretch(1)
-        inside = hbox(self.button, spacing=12, margins=(8, 4, 12, 4))
-        inside.addWidget(self.preview)
-        inside.addLayout(lines, 1)
+        fill(hbox(self.button, spacing=12, margins=(8, 4, 12, 4)), self.preview, (lines, 1))
         for inner in self.button.findChildren(QLabel):
             inner.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.forget = header_button("close", tr("Remove {name} from this list", name=name))
         self.forget.setVisible(not exists)
-        row = hbox(self, spacing=4)
-        row.addWidget(self.button, 1)
-        row.addWidget(self.forget)
+        fill(hbox(self, spacing=4), (self.button, 1), self.forget)
         theme_signals.changed.connect(self._fit)
         self._fit()
 
@@ -331,9 +325,7 @@ class _StartCard(QFrame):
         set_look(self._title, role="outcome")
         set_look(self._text, role="second")
         self.button = QPushButton(button)
-        head = hbox(spacing=12)
-        head.addWidget(IconLabel(icon, "text", 18))
-        head.addWidget(self._title, 1)
+        head = fill(hbox(spacing=12), IconLabel(icon, "text", 18), (self._title, 1))
         foot = self._foot = hbox(spacing=8)
         foot.addWidget(self.button)
         foot.addStretch(1)
@@ -342,9 +334,7 @@ class _StartCard(QFrame):
         column = self._inside = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 14)
         column.setSpacing(14)
-        column.addLayout(head)
-        column.addWidget(self._text, 1)
-        column.addLayout(foot)
+        fill(column, head, (self._text, 1), foot)
         theme_signals.changed.connect(self._fit)
 
     def set_short(self, *, short: bool) -> None:

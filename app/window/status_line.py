@@ -14,7 +14,7 @@ from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import Dialog, dialog_layout
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import EDGE, ICON_INSET, hbox
+from semblance.app.widgets.layouts import EDGE, ICON_INSET, fill, hbox
 from semblance.app.widgets.panel import header_button
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.core.language import tr, tr_n
@@ -52,13 +52,15 @@ class StatusLine(QFrame):
         self.messages.clicked.connect(self.messages_requested)
         self.show_unread_messages(0)
         # The status bar of Qt has 2 px of its own.
-        row = hbox(self, spacing=16, margins=(EDGE - 2, 0, EDGE - ICON_INSET, 0))
-        row.addWidget(self.counts)
-        row.addWidget(self.not_read)
-        row.addWidget(self.where)
-        row.addWidget(self._message, 1)
-        row.addWidget(self.jobs)
-        row.addWidget(self.messages)
+        fill(
+            hbox(self, spacing=16, margins=(EDGE - 2, 0, EDGE - ICON_INSET, 0)),
+            self.counts,
+            self.not_read,
+            self.where,
+            (self._message, 1),
+            self.jobs,
+            self.messages,
+        )
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._renew)
         theme_signals.changed.connect(self._fit)
         self._fit()
@@ -133,9 +135,7 @@ class JobStrip(QWidget):
         self._others.setToolTip(tr("All jobs"))
         set_look(self._others, quiet=True)
         self._others.clicked.connect(self.list_requested)
-        self._row = hbox(self, spacing=10)
-        self._row.addWidget(self._idle)
-        self._row.addWidget(self._others)
+        self._row = fill(hbox(self, spacing=10), self._idle, self._others)
         self._tick = QTimer(self)
         self._tick.setInterval(250)
         self._tick.timeout.connect(self._renew)

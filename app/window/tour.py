@@ -16,7 +16,7 @@ from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.window.panels import Panels
 from semblance.core.language import tr
 from semblance.core.library.location import LibraryLocation
@@ -237,14 +237,8 @@ class Callout(QFrame):
         head, foot = hbox(spacing=8), hbox(spacing=8)
         head.addWidget(self._title, 1)
         head.addWidget(self._number)
-        foot.addWidget(self.leave)
-        foot.addStretch(1)
-        foot.addWidget(self.back)
-        foot.addWidget(self.next)
-        column = vbox(self, spacing=8, margins=(_SIDE_MARGIN, 12, _SIDE_MARGIN, 12))
-        column.addLayout(head)
-        column.addWidget(self._text)
-        column.addLayout(foot)
+        fill(foot, self.leave, STRETCH, self.back, self.next)
+        fill(vbox(self, spacing=8, margins=(_SIDE_MARGIN, 12, _SIDE_MARGIN, 12)), head, self._text, foot)
         self.leave.clicked.connect(self.ended)
         self.back.clicked.connect(lambda: self.moved.emit(-1))
         self.next.clicked.connect(lambda: self.moved.emit(1))

@@ -127,9 +127,8 @@ class CaseScale:
 class FeedbackCases:
     """The n cases of one search, with what all orders by its marks have in common.
 
-    ``rows_of``: row numbers (r,) -> coordinates (r, d) of a table of ``shape`` (n, d), in memory of their own, which is
-    written to. ``base`` (n,): squared distances from the query before the marks. ``scale``: of these coordinates,
-    measured where it is not given.
+    ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``base`` (n,): squared
+    distances from the query before the marks. ``scale``: of these coordinates, measured where it is not given.
     """
 
     def __init__(
@@ -148,9 +147,11 @@ class FeedbackCases:
 
     def centred(self, places: Rows) -> Matrix:
         """(r, d) coordinates of some cases less the centre."""
-        rows: Matrix = np.asarray(self._rows_of(places), dtype=np.float64).reshape(-1, self.d)
-        rows -= self.centre
+        rows: Matrix = self._rows(places) - self.centre
         return rows
+
+    def _rows(self, places: Rows) -> Matrix:
+        return np.asarray(self._rows_of(places), dtype=np.float64).reshape(-1, self.d)
 
     @cached_property
     def scaled_base(self) -> Matrix:

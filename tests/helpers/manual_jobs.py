@@ -75,6 +75,8 @@ class ManualJobs(Jobs):
         while self.pending:
             self.pending.pop(0).run()
             QCoreApplication.processEvents()
+            while self._bridge.is_waiting:
+                QCoreApplication.processEvents()
 
     def _engine(self, pool: WorkerPool) -> Any:
         return ManualEngine(self.pending)

@@ -44,7 +44,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, fill, hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import FullPage, ImageHeader, header_button, leave_keyboard, side_by_side
@@ -169,11 +169,7 @@ class ComparePage(FullPage):
         self._facts_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._facts_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
-        column = vbox(inner)
-        column.addWidget(self.reason)
-        column.addWidget(self.facts)
-        column.addWidget(self.reason.details)
-        column.addStretch(1)
+        fill(vbox(inner), self.reason, self.facts, self.reason.details, STRETCH)
         self._facts_area.setWidget(inner)
         self._right = QWidget()
         right = vbox(self._right)
@@ -182,25 +178,16 @@ class ComparePage(FullPage):
         title = hbox(spacing=8)
         title.addWidget(ElidedLabel(tr("Notes on this case"), role="second"), 1)
         title.addWidget(self.kept_note.button)
-        notes.addLayout(title)
-        notes.addWidget(self.notes)
-        notes.addWidget(self.kept_note)
+        fill(notes, title, self.notes, self.kept_note)
         right.addLayout(notes)
         sides = hbox(spacing=1)
-        compared = vbox()
-        compared.addLayout(self._images, 1)
-        compared.addWidget(self.features, 1)
+        compared = fill(vbox(), (self._images, 1), (self.features, 1))
         # Always as high, with a line for the query or without.
-        below = hbox(spacing=1)
-        below.addWidget(self.place_line, 1)
-        below.addWidget(self.acts, 1)
+        below = fill(hbox(spacing=1), (self.place_line, 1), (self.acts, 1))
         compared.addLayout(below)
         sides.addLayout(compared, 1)
         sides.addWidget(self._right)
-        page = vbox(self)
-        page.addWidget(self.header)
-        page.addLayout(sides, 1)
-        page.addWidget(self.strip)
+        fill(vbox(self), self.header, (sides, 1), self.strip)
         self.place_line.setContentsMargins(12, 0, 12, 0)
         self.place_line.setMinimumWidth(0)
         self._update_sizes()

@@ -21,7 +21,7 @@ from semblance.app.shell.theme import colour, set_look, theme, theme_signals
 from semblance.app.widgets.dialog import NameDialog
 from semblance.app.widgets.fields import NoWheelSlider
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import EDGE, PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
@@ -295,14 +295,8 @@ class ConceptsSection(Panel):
         self._list = vbox(inner, spacing=8)
         self._list.addStretch(1)
         self._scroll = PanelScrollArea(inner, tr("Concepts"))
-        top = hbox(spacing=8)
-        top.addWidget(self.header, 1)
-        top.addWidget(self.undo)
-        top.addWidget(help_button)
-        column = vbox(self, spacing=6, margins=(EDGE, 8, EDGE, 8))
-        column.addLayout(top)
-        column.addWidget(self._instructions)
-        column.addWidget(self._scroll)
+        top = fill(hbox(spacing=8), (self.header, 1), self.undo, help_button)
+        fill(vbox(self, spacing=6, margins=(EDGE, 8, EDGE, 8)), top, self._instructions, self._scroll)
         concepts.changed.connect(self._refresh)
         self._state.on_change(Change.SEARCH | Change.QUERY, self, self._show_amounts)
         self._state.on_change(Change.LIBRARY, self, self._refresh)
@@ -382,11 +376,7 @@ class ConceptRow(QWidget):
         header_row = hbox(spacing=6)
         for widget, stretch in ((self.name, 1), (self.value, 0), (self.more, 0)):
             header_row.addWidget(widget, stretch)
-        column = vbox(self, spacing=2, margins=(0, 0, 4, 0))
-        column.addLayout(header_row)
-        column.addWidget(self.bar)
-        column.addWidget(self.marks)
-        column.addWidget(self.strength)
+        fill(vbox(self, spacing=2, margins=(0, 0, 4, 0)), header_row, self.bar, self.marks, self.strength)
         # At most one search for each turn of the event loop, so that a fast drag uses the latest value.
         self._search_timer = one_shot(self, self._search)
 

@@ -16,7 +16,7 @@ from semblance.app.shell.jobs import Job, WorkerPool
 from semblance.app.shell.state import Change
 from semblance.app.widgets.buttons import ImageButton
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.layouts import HLine, fill, hbox, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -324,9 +324,7 @@ class QuestionSection(QWidget):
         content = vbox(spacing=8, margins=(12, 8, 12, 10))
         for widget in (self.header, self._images, self._answers, self.message, self.copy_details):
             content.addWidget(widget)
-        column = vbox(self)
-        column.addLayout(content)
-        column.addWidget(HLine())
+        fill(vbox(self), content, HLine())
 
     def _connect(self) -> None:
         answers = (

@@ -41,7 +41,7 @@ from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, HLine, fill, hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage, ImageHeader, side_by_side
 from semblance.app.widgets.section_header import SectionHeader
@@ -136,10 +136,7 @@ class QuestionsPage(FullPage):
         body.addWidget(self._pages, 1)
         body.addWidget(HLine(vertical=True))
         body.addWidget(self.progress)
-        page = vbox(self)
-        page.addWidget(self.header)
-        page.addLayout(body, 1)
-        page.addWidget(self._footer)
+        fill(vbox(self), self.header, (body, 1), self._footer)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -320,18 +317,17 @@ class LearningProgress(QWidget):
             text.setWordWrap(text is not label)
             set_look(text, role="second")
         set_look(self.value, role="title")
-        accuracy = hbox(spacing=8)
-        accuracy.addWidget(label)
-        accuracy.addStretch(1)
-        accuracy.addWidget(self.badge)
-        column = vbox(self, spacing=8, margins=(12, 10, 12, 12))
-        column.addWidget(self.header)
-        column.addWidget(self.curve)
-        column.addLayout(accuracy)
-        column.addWidget(self.value)
-        column.addWidget(self.before)
-        column.addWidget(explanation)
-        column.addStretch(1)
+        accuracy = fill(hbox(spacing=8), label, STRETCH, self.badge)
+        fill(
+            vbox(self, spacing=8, margins=(12, 10, 12, 12)),
+            self.header,
+            self.curve,
+            accuracy,
+            self.value,
+            self.before,
+            explanation,
+            STRETCH,
+        )
         self._max_size = (theme().px(WIDTH), theme().px(CURVE_HEIGHT))
         theme_signals.changed.connect(self._update_size)
         self._update_size()

@@ -30,7 +30,7 @@ from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelSlider
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import EDGE, HLine, PanelScrollArea, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, STRETCH, HLine, PanelScrollArea, fill, hbox, vbox
 from semblance.app.widgets.panel import Panel, header_button
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import enable_widgets
@@ -125,35 +125,22 @@ class RefinePanel(Panel):
         header_row.addWidget(self.header)
         footer = QFrame()
         set_look(footer, role="bar")
-        row = hbox(footer, spacing=4, margins=(EDGE, 8, EDGE, 8))
-        row.addWidget(self.save)
-        row.addStretch(1)
+        row = fill(hbox(footer, spacing=4, margins=(EDGE, 8, EDGE, 8)), self.save, STRETCH)
         for widget in (self.reset, self.undo, self.redo):
             row.addWidget(widget)
         self._body = QWidget()
         body = vbox(self._body)
         #: Space for the next question.
         self.question_area = QVBoxLayout()
-        body.addLayout(self.question_area)
-        body.addWidget(self._refusal_label)
-        body.addWidget(self.note)
-        body.addLayout(header_row)
+        fill(body, self.question_area, self._refusal_label, self.note, header_row)
         others_row = hbox(margins=(12, 0, 12, 4))
         others_row.addWidget(self.use_others)
-        body.addLayout(others_row)
-        body.addWidget(self._instructions, 1)
-        body.addWidget(self.list, 1)
-        body.addWidget(self.detail)
-        body.addWidget(self.scores)
+        fill(body, others_row, (self._instructions, 1), (self.list, 1), self.detail, self.scores)
         self._footer = footer
         inner = QWidget()
-        self._sections = vbox(inner)
-        self._sections.addWidget(self._empty, 1)
-        self._sections.addWidget(self._body, 1)
+        self._sections = fill(vbox(inner), (self._empty, 1), (self._body, 1))
         # In a low window all sections scroll together at full height. The footer stays in place.
-        column = vbox(self)
-        column.addWidget(PanelScrollArea(inner, tr("Refine")), 1)
-        column.addWidget(footer)
+        fill(vbox(self), (PanelScrollArea(inner, tr("Refine")), 1), footer)
 
     def _show_page(self, page: QWidget) -> None:
         for one in (self._empty, self._body):

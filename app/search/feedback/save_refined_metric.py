@@ -20,6 +20,7 @@ from semblance.app.shell.settings import AUTHOR
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.dialog import Dialog, accept_button, cancel_button, dialog_layout, form
 from semblance.app.widgets.labels import WrappedLabel
+from semblance.app.widgets.layouts import STRETCH, fill
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n
 from semblance.core.library.location import LibraryLocation
@@ -85,10 +86,7 @@ class SaveRefinedDialog(Dialog):
         self.save_button = accept_button(tr("Save"))
         self.save_button.clicked.connect(self.accept)
         buttons = QHBoxLayout()
-        buttons.addWidget(self._problem, 1)
-        buttons.addStretch(1)
-        buttons.addWidget(cancel_button(self))
-        buttons.addWidget(self.save_button)
+        fill(buttons, (self._problem, 1), STRETCH, cancel_button(self), self.save_button)
         column = dialog_layout(self)
         column.addLayout(fields)
         column.addLayout(buttons)

@@ -37,7 +37,7 @@ from semblance.app.viewer.slices import RATE, RATES
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import EDGE, HLine, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, HLine, fill, hbox, vbox
 from semblance.app.widgets.menus import attach_menu
 from semblance.app.widgets.panel import FullPage
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
@@ -120,24 +120,16 @@ class FullSizePage(FullPage):
         middle = vbox(spacing=8, margins=(EDGE, 5, EDGE, 8))
         middle.addWidget(self.tools)
         self._images = QWidget()
-        images = hbox(self._images, spacing=8)
-        images.addWidget(self.pane, 3)
-        images.addWidget(self.planes, 2)
+        fill(hbox(self._images, spacing=8), (self.pane, 3), (self.planes, 2))
         self._pages = QStackedWidget()
         self._pages.addWidget(self._images)
         self._pages.addWidget(self.notice)
         middle.addWidget(self._pages, 1)
 
         row = hbox()
-        slices = vbox()
-        slices.addWidget(self.localizer)
-        slices.addWidget(self.strip, 1)
-        row.addLayout(slices)
-        row.addLayout(middle, 1)
-        row.addWidget(self._side)
-        page = vbox(self)
-        page.addWidget(self.header)
-        page.addLayout(row, 1)
+        slices = fill(vbox(), self.localizer, (self.strip, 1))
+        fill(row, slices, (middle, 1), self._side)
+        fill(vbox(self), self.header, (row, 1))
         self._fit()
 
     def _connect(self) -> None:

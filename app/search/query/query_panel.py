@@ -34,7 +34,7 @@ from semblance.app.viewer.key_images import KeyImages
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.buttons import KeyTip
 from semblance.app.widgets.drop_target import DropTarget
-from semblance.app.widgets.layouts import EDGE, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, fill, hbox, vbox
 from semblance.app.widgets.menus import Menu, attach_menu, open_below
 from semblance.app.widgets.panel import Panel, PanelHeader
 from semblance.app.widgets.place_marks import NO_PLACE_MARKS, PlaceMarks
@@ -130,9 +130,7 @@ class QueryPanel(Panel):
             self.facts,
         ):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
-        column = vbox(self)
-        column.addWidget(self.header)
-        column.addWidget(body, 1)
+        fill(vbox(self), self.header, (body, 1))
         self._fit_labels()
 
     def _connect(self) -> None:

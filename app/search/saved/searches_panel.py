@@ -46,7 +46,7 @@ from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.fields import NoWheelComboBox
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import WrappingRow, hbox, vbox
+from semblance.app.widgets.layouts import STRETCH, WrappingRow, fill, hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.text_cache import text_cache
@@ -118,21 +118,12 @@ class SearchesPanel(Panel):
         fields = form()
         fields.addRow(tr("Name"), self.name)
         fields.addRow(tr("Later diagnosis"), self.outcome)
-        undo_row = hbox(spacing=8)
-        undo_row.addWidget(self._deleted_label, 1)
-        undo_row.addWidget(self.undo_button)
+        undo_row = fill(hbox(spacing=8), (self._deleted_label, 1), self.undo_button)
         buttons = WrappingRow(self.open_button, self.delete_button, self.deleted_button)
         side = QWidget()
         side.setMaximumWidth(theme().px(_FORM_WIDTH))
-        column = vbox(side, spacing=8)
-        column.addLayout(fields)
-        column.addLayout(buttons)
-        column.addWidget(self.problem)
-        column.addLayout(undo_row)
-        column.addStretch(1)
-        row = hbox(self, spacing=16, margins=(12, 8, 12, 8))
-        row.addWidget(self._pages, 3)
-        row.addWidget(side, 2)
+        fill(vbox(side, spacing=8), fields, buttons, self.problem, undo_row, STRETCH)
+        fill(hbox(self, spacing=16, margins=(12, 8, 12, 8)), (self._pages, 3), (side, 2))
 
     def names(self) -> list[str]:
         """The names, in the order of the list."""

@@ -26,7 +26,7 @@ from semblance.app.widgets.cards.card_view import NONE
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import SHORT_JUDGEMENT_TEXTS, CaseModel, hit_texts
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
-from semblance.app.widgets.layouts import EDGE, hbox, vbox
+from semblance.app.widgets.layouts import EDGE, fill, hbox, vbox
 from semblance.app.widgets.panel import Panel, PanelHeader, header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import format_number, tr, tr_n, tr_name
@@ -112,14 +112,9 @@ class RankingPanel(Panel):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.grid)
-        column = vbox(self)
-        column.addWidget(self.header)
-        column.addWidget(self._second_line)
-        column.addWidget(self.summary)
+        column = fill(vbox(self), self.header, self._second_line, self.summary)
         self.order = OrderLine(context, self.grid.comparison)
-        column.addWidget(self.order)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self.others)
+        fill(column, self.order, (self._pages, 1), self.others)
 
         self._hold_timer = one_shot(self, self._refresh, HOLD_MS)
         self._state.changed.connect(self._on_state_changed)
@@ -129,9 +124,7 @@ class RankingPanel(Panel):
     def _fill_header(self) -> None:
         self._is_plain = False
         self._switches = QWidget()
-        switches = hbox(self._switches, spacing=8)
-        switches.addWidget(self.same_patient)
-        switches.addWidget(self.near_duplicates)
+        fill(hbox(self._switches, spacing=8), self.same_patient, self.near_duplicates)
         # The switches are in the header or, if it has no space for them, in a line below it.
         header_part, self._second_line = QWidget(), QWidget(self)
         self._in_header = hbox(header_part)

@@ -236,15 +236,10 @@ class SummaryStrip(QFrame):
         self.badge.setVisible(estimated)
         self._show_remark(ranking, columns, no_match_rate, vote if estimated else Vote())
         self._note.setVisible(not estimated and has_findings)
-        share = ""
         self._needed, self._beside, self._least_width = [], [], 0
         if estimated:
             self._measure(vote, columns, stale=stale)
-        self._fit_level()
-        if estimated:
-            self._show_estimate(vote, columns, stale=stale)
-            if vote.finding is not None and vote.prevalence is None and self._level > SHORT_PURPOSE:
-                share = translate(library_share_text(vote.finding, vote.library_share))
+            self._show_estimate(vote, columns)
         elif ranking.no_close_match:
             self._note.setText(tr("No close match, no estimate"))
             self._note.set_short_text(tr("No close match in this library"))
@@ -256,9 +251,21 @@ class SummaryStrip(QFrame):
             self._note.setText(tr("No estimate: {why}", why=why))
             self._note.set_short_text(why)
             self._note.set_tip(tr_name(vote.why_not))
+        self._fit_level()
+        self._show_level()
+        self._fit_counts()
+
+    def _show_level(self) -> None:
+        """Show what depends on the width: the estimate, and the share in the library where it stands by itself."""
+        share = ""
+        if self._shown is not None and self._needed:
+            ranking, columns, stale, _ = self._shown
+            vote = ranking.vote
+            self._show_numbers(vote, columns, self._level, stale=stale)
+            if vote.finding is not None and vote.prevalence is None and self._level > SHORT_PURPOSE:
+                share = translate(library_share_text(vote.finding, vote.library_share))
         self._share.setText(share)
         self._share.setVisible(bool(share))
-        self._fit_counts()
 
     def _show_remark(
         self, ranking: SearchResult, columns: CaseColumns, no_match_rate: float, estimate: Vote
@@ -334,8 +341,11 @@ class SummaryStrip(QFrame):
         sides = 2 * self._row.spacing() + 2 * EDGE
         needed, self._beside = [], []
         for level, (label, purpose) in enumerate(((0, 0), (0, 1), (1, 1), (1, 1))):
-            self._show_numbers(vote, columns, level, stale=stale)
-            right = max(self.badge.sizeHint().width(), purposes[purpose]) + self.estimate.sizeHint().width()
+            if level != SHORT_PURPOSE:
+                # There the estimate is as it is without.
+                self._show_numbers(vote, columns, level, stale=stale)
+                estimate = self.estimate.sizeHint().width()
+            right = max(self.badge.sizeHint().width(), purposes[purpose]) + estimate
             needed.append(max(labels[label] + gap + counts, chips) + right + sides)
             self._beside.append(right + sides)
         self._needed = needed[:-1]
@@ -383,9 +393,8 @@ class SummaryStrip(QFrame):
             short = (tr("held-out") if is_held_out else tr("unknown")) if narrow else ""
             self.badge.set_kind("held-out" if is_held_out else "unknown", short)
 
-    def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
+    def _show_estimate(self, vote: Vote, columns: CaseColumns) -> None:
         assert vote.probability is not None and vote.interval is not None and vote.finding is not None
-        self._show_numbers(vote, columns, self._level, stale=stale)
         low, high = vote.interval
         several = len(vote.findings) > 2
         share, interval = vote.probability, (low, high)
@@ -413,7 +422,7 @@ class SummaryStrip(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._fit_level():
-            self._refresh()
+            self._show_level()
         self._fit_counts()
 
     def _refresh(self) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from semblance.app.search.why.waterfall import share_text
 from semblance.app.shell.theme import colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import fill, vbox
 from semblance.app.widgets.place_marks import LetteredPoint, PlaceMarks, draw_letter
 from semblance.app.widgets.thumbnail_loader import as_image
 from semblance.core.imaging.region import Box
@@ -38,11 +38,7 @@ class PlaceReason(QWidget):
         self.pointed = WrappedLabel(role="third")
         self.pointed.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._rows = vbox(spacing=0)
-        column = vbox(self, spacing=6)
-        column.addWidget(self.sentence)
-        column.addLayout(self._rows)
-        column.addWidget(self.pointed)
-        column.addWidget(self.summary)
+        fill(vbox(self, spacing=6), self.sentence, self._rows, self.pointed, self.summary)
         self.show_comparison(None)
 
     def changeEvent(self, event: QEvent) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import HLine, hbox, vbox
+from semblance.app.widgets.layouts import HLine, fill, hbox, vbox
 from semblance.core.language import format_number, localise_number, tr
 from semblance.core.reports.formatting import MIN_DIGITS, distance_text, signed_text
 
@@ -190,11 +190,7 @@ class _ContributionRow(QWidget):
         self._amount = ElidedLabel(role="title" if total else "")
         self._amount.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.bar = _ContributionBar(total)
-        row = hbox(self, spacing=8)
-        row.addWidget(self.box)
-        row.addWidget(self._name)
-        row.addWidget(self.bar, 1)
-        row.addWidget(self._amount)
+        fill(hbox(self, spacing=8), self.box, self._name, (self.bar, 1), self._amount)
         self.update_sizes()
 
     @property

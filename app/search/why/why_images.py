@@ -18,7 +18,7 @@ from semblance.app.shell.jobs import SHOW_AFTER_MS, WorkerPool
 from semblance.app.shell.theme import TICK, colour, font, theme
 from semblance.app.widgets.finding_chips import FindingChip
 from semblance.app.widgets.labels import ElidedLabel, WrappedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.menus import attach_menu, case_menu
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import header_button
@@ -70,9 +70,7 @@ class WhyImages(QWidget):
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
         self._case_header = QWidget()
-        header_row = hbox(self._case_header, spacing=6)
-        header_row.addWidget(self._title, 1)
-        header_row.addWidget(self._chip)
+        fill(hbox(self._case_header, spacing=6), (self._title, 1), self._chip)
         self._query_title = ElidedLabel(tr("Query"), role="second")
         self.marks = header_button("eye", tr("Show the regions that agree on both images"))
         self.marks.setCheckable(True)

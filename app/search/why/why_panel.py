@@ -20,7 +20,7 @@ from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.buttons import Segmented
 from semblance.app.widgets.empty_state import EmptyState, extraction_message
 from semblance.app.widgets.labels import WrappedLabel
-from semblance.app.widgets.layouts import HLine, PanelScrollArea, vbox
+from semblance.app.widgets.layouts import STRETCH, HLine, PanelScrollArea, fill, vbox
 from semblance.app.widgets.message_lines import CopyDetailsButton
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.section_header import SectionHeader
@@ -104,18 +104,18 @@ class WhyPanel(Panel):
 
     def _make_body(self) -> QScrollArea:
         inner = QWidget()
-        body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
-        body.addWidget(self.sentence)
-        body.addWidget(self.images)
-        body.addWidget(HLine())
-        body.addWidget(self.header)
-        body.addWidget(self.kind)
-        body.addWidget(self.waterfall)
-        body.addWidget(self.note)
+        body = fill(
+            vbox(inner, spacing=8, margins=(12, 8, 12, 8)),
+            self.sentence,
+            self.images,
+            HLine(),
+            self.header,
+            self.kind,
+            self.waterfall,
+            self.note,
+        )
         self._last_line = HLine()
-        body.addWidget(self._last_line)
-        body.addWidget(self.card)
-        body.addStretch(1)
+        fill(body, self._last_line, self.card, STRETCH)
         return PanelScrollArea(inner, tr("Why these cases"))
 
     def set_plain(self, plain: bool) -> None:
@@ -387,9 +387,7 @@ class MetricSection(QWidget):
         self.facts = FactList((_LEARNER, _TRAINED, _ACCURACY, _SPLIT))
         header_row = SectionHeader(tr("Metric"))
         header_row.add(self.badge)
-        column = vbox(self, spacing=4)
-        column.addWidget(header_row)
-        column.addWidget(self.facts)
+        column = fill(vbox(self, spacing=4), header_row, self.facts)
         self.copy_details = CopyDetailsButton()
         column.addWidget(self.copy_details)
         state.on_change(Change.METRIC | Change.CASES, self, self.refresh)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QPen, QPixmap, QRegion
@@ -34,7 +35,7 @@ from semblance.app.widgets.mark_button import (
     draw_mark_button,
 )
 from semblance.app.widgets.place_marks import draw_place
-from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
+from semblance.app.widgets.text_cache import CENTRE, RIGHT, TextCache, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, visible
 from semblance.core.library.case_columns import NO_FINDING, ImageAvailability
@@ -124,6 +125,12 @@ def _pixmap_bytes(pixmap: QPixmap) -> int:
     return pixmap.width() * pixmap.height() * 4
 
 
+@lru_cache(maxsize=16)
+def _all_fit(findings: tuple[str, ...], width: int, face: TextCache) -> bool:
+    """Whether every finding is written in full in ``width`` px."""
+    return all(face.fitted(visible(one), width)[0] == visible(one) for one in findings)
+
+
 class CardPainter:
     """Draws the cards of one frame, as far as they are in ``region``."""
 
@@ -149,9 +156,8 @@ class CardPainter:
         # The same width for all, so that bars can be compared.
         self._distance_width = int(self._small.width(model.longest_distance)) + 1 if model.ranked else 0
         #: Whether the findings stand beside the distance, because the buttons leave one of them too little space.
-        self._has_words_below = (layout.markable and layout.style.shows_distance) and any(
-            self._small.fitted(visible(finding), word_width(layout))[0] != visible(finding)
-            for finding in model.columns.findings
+        self._has_words_below = (layout.markable and layout.style.shows_distance) and not _all_fit(
+            tuple(model.columns.findings), word_width(layout), self._small
         )
         self._corner_height, self._chip_side = self._theme.px(17), self._theme.px(SIDE)
         images.begin(layout.image_side, ratio)

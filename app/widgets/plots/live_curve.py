@@ -18,7 +18,7 @@ from semblance.app.shell.event_loop import one_shot
 from semblance.app.shell.state import Change, TrainingRun
 from semblance.app.shell.theme import SMALL, TICK, colour, set_look, theme, theme_signals
 from semblance.app.widgets.labels import ElidedLabel
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import fill, hbox, vbox
 from semblance.app.widgets.text_cache import CENTRE, LEFT, RIGHT, text_cache
 from semblance.core.language import tr
 from semblance.core.reports.curves import TrainingCurve, describe_curves, relative_objective
@@ -48,14 +48,10 @@ class LiveCurve(QWidget):
         self._note = QLabel()
         set_look(self._note, role="second")
         self.plot = TrainingPlot()
-        head = hbox(spacing=8, margins=(inset, 0, inset, 0))
-        head.addWidget(self._title, 1)
-        head.addWidget(self._note)
+        head = fill(hbox(spacing=8, margins=(inset, 0, inset, 0)), (self._title, 1), self._note)
         self._header = QWidget()
         self._header.setLayout(head)
-        column = vbox(self)
-        column.addWidget(self._header)
-        column.addWidget(self.plot, 1)
+        fill(vbox(self), self._header, (self.plot, 1))
         self._redraw_timer = one_shot(self, self._redraw, REDRAW_MS)
         self._state.on_change(Change.TRAINING, self, self._follow_training)
         theme_signals.changed.connect(self._fit)

@@ -184,6 +184,7 @@ def test_a_read_only_library_offers_no_edits(commands, context):
 
 def test_findings_are_renamed_merged_moved_and_added_in_their_dialog(commands, context, path):
     dialog = commands.show_findings()
+    dialog.show()
     assert dialog.table.names() == ["malignant", "benign"]
     dialog.new_name.setText("normal")
     dialog.add_button.click()
@@ -227,6 +228,7 @@ def test_the_history_lists_edits_and_undoes_them(commands, context):
     commands.set_finding([1], "x")
     context.jobs.run_pending()
     dialog = commands.show_history()
+    dialog.show()
     assert dialog.table.item(0, 2).text() == "Label 1 case x"
     dialog.undo_button.click()
     context.jobs.run_pending()

@@ -9,6 +9,7 @@ from semblance.app.metrics.metrics_panel import MetricsPanel
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import make_library, numbers_set
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture
@@ -27,9 +28,7 @@ def path(tmp_path):
 @pytest.fixture
 def dialog(qtbot, context, path):
     context.state.set_library(read_snapshot(path))
-    dialog = MetricsPanel(context)
-    qtbot.addWidget(dialog)
-    return dialog
+    return show_widget(qtbot, MetricsPanel(context), 600, 400)
 
 
 def listed(dialog):

@@ -105,3 +105,11 @@ def test_a_later_opening_is_marked(dialog, stored, context):
     assert [dialog.openings.item(row, 0).text() for row in (0, 1)] == ["1", "2 *"]
     assert "* not the first opening" in dialog.later.text()
     assert dialog.later.isVisible()
+
+
+def test_a_hidden_page_reads_nothing_until_it_is_shown(dialog, context):
+    dialog.hide()
+    context.state.renew_library(context.state.library)
+    assert context.jobs.pending == []
+    dialog.show()
+    assert len(context.jobs.pending) == 1

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.actions import available
 from semblance.app.shell.state import Change, TrainingRun, WindowState
@@ -195,3 +196,19 @@ def test_only_differences_are_reported(state, changed_names):
     state.change_search(hide_same_patient=False)
     state.change_search(hide_same_patient=False)
     assert changed_names == ["search", "options"]
+
+
+def test_what_is_hidden_follows_changes_once_when_it_is_shown(state, qtbot):
+    page, followed = QWidget(), []
+    qtbot.addWidget(page)
+    state.on_change_while_shown(Change.METRIC, page, lambda: followed.append(state.features))
+    for features in ("raw", "gabor"):
+        state.set_features(features)
+    assert followed == []
+    page.show()
+    assert followed == ["gabor"]
+    page.hide()
+    page.show()
+    assert followed == ["gabor"]
+    state.set_features("raw")
+    assert followed == ["gabor", "raw"]

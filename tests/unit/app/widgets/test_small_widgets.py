@@ -57,11 +57,10 @@ def test_names_with_line_breaks_and_marks_of_direction_are_spelled_out(qtbot) ->
     ("make", "show"),
     [
         (lambda: Segmented([("a", "A"), ("b", "B")]), lambda choice, text: choice.set_value(text)),
-        (lambda: Segmented([("x", "a")]), lambda choice, text: choice.set_text("x", text)),
         (lambda: Badge("held-out", "a"), lambda badge, text: badge.set_kind("held-out", text)),
         (lambda: ElidedLabel("long text"), ElidedLabel.set_short_text),
     ],
-    ids=["choice", "its text", "badge", "label"],
+    ids=["choice", "badge", "label"],
 )
 def test_what_is_shown_already_is_not_painted_again(qtbot, make, show) -> None:
     widget = make()
