@@ -127,11 +127,11 @@ class ExportImagesDialog(Dialog):
         library, cases = context.state.location, self.cases.currentData()
         try:
             if library is None or not cases:
-                raise BadArguments("There are no cases to export.", "Select some first.")
+                raise BadArguments(tr_lazy("There are no cases to export."), tr_lazy("Select some first."))
             if not out.is_absolute():
                 raise BadArguments(
                     tr_lazy("'{folder}' is not the whole path of a folder.", folder=out),
-                    "Choose the folder, or write its path from the top.",
+                    tr_lazy("Choose the folder, or write its path from the top."),
                 )
             workflow.check_export(cases, out)
         except SemblanceError as error:
