@@ -444,9 +444,10 @@ class Library:
     ) -> Ranking:
         """The ``k`` cases most similar to ``query``, as ``semblance search`` ranks them.
 
-        ``query`` is the id of a case, the path of an image file, an image as an array (h, w) or (h, w, 3), uint8 or
-        from 0 to 1, or as a PIL image, or a vector (d,) of the metric's features as extracted. A text that is the id of
-        a case is the case. ``vector``: the same vector beside an image or case, whose patient is then left out.
+        ``query`` is the id of a case, a result of a ranking, the path of an image file, an image as an array (h, w) or
+        (h, w, 3), uint8 or from 0 to 1, or as a PIL image, or a vector (d,) of the metric's features as extracted. A
+        text that is the id of a case is the case. ``vector``: the same vector beside an image or case, whose patient is
+        then left out.
 
         ``region``: (x, y, width, height) in pixels, the part of the query to search with. ``match``: what is compared,
         "place", "whole" or "both"; by default "place" with a region where the library has places, else "whole".
@@ -724,7 +725,10 @@ class Library:
 
         from semblance.core.searches.query import Query
         from semblance.query_images import query_vector
+        from semblance.ranking import RankedResult
 
+        if isinstance(query, RankedResult):
+            query = query.case_id
         if vector is None and (vector := query_vector(query)) is not None:
             query = None
         if vector is None:

@@ -173,6 +173,7 @@ def test_marks_make_a_new_ranking(lib):
     first = lib.search(case, k=8)
     before = first.case_ids
     liked, disliked = first[5], first[0].case_id
+    assert lib.search(liked, k=8).case_ids == lib.search(liked.case_id, k=8).case_ids
     second = first.mark(like=liked, unlike=[disliked])
     assert first.case_ids == before
     assert second.search.like == (liked.case_id,)
