@@ -94,7 +94,7 @@ def startup_steps(
     built: Callable[[], object],
     plugins_loaded: Callable[[], object],
 ) -> Iterator[Callable[[], object]]:
-    """Open a library, ``build`` each of :data:`PARTS`, call ``built``, and preload what will be used for."""
+    """Open a library, ``build`` each of :data:`PARTS`, call ``built``, and preload what will be used later."""
     # The other processes work while the rest of the window is built.
     yield partial(jobs.preload, WorkerPool.READ, preload_reading)
     yield partial(jobs.import_in_thread, OPEN_MODULES, load_plugins, plugins_loaded)
@@ -105,6 +105,8 @@ def startup_steps(
     yield built
     yield partial(jobs.preload, WorkerPool.SEARCH, preload_searching)
     yield from (partial(import_module, name) for name in LATER_MODULES)
+    # It takes longest of what is first shown by a click.
+    yield partial(build, "panels.side.train")
 
 
 class MainWindow(QMainWindow):
