@@ -62,9 +62,9 @@ def test_each_job_can_be_ended(qtbot, dialog, jobs, monkeypatch):
     assert jobs.listed == []
 
 
-def test_progress_is_shown(dialog, jobs):
-    jobs.listed[0].receive("progress", Progress(1, 4, "Reading"))
-    QCoreApplication.processEvents()
+def test_progress_is_shown(qtbot, dialog, jobs):
+    with qtbot.waitSignal(jobs.listed[0].changed):
+        jobs.listed[0].receive("progress", Progress(1, 4, "Reading"))
     dialog._renew()
     assert "25 %" in [label.text() for label in dialog.findChildren(QLabel)]
 
