@@ -21,8 +21,9 @@ TIMEOUT_S = 20
 #: Seconds between two looks at the reporter while a task runs.
 _POLL_S = 0.1
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
-#: What Dask says of a task that it dropped because data it needs was lost with a worker.
-_DATA_LOST = ("already forgotten", "lost dependencies")
+#: What Dask says of a task that it dropped because data it needs was lost with a worker; it names no reason where the
+#: result was asked for at the moment at which its worker was lost.
+_DATA_LOST = ("already forgotten", "lost dependencies", "unknown")
 
 
 class SharedDataLost(WorkerEnded):
