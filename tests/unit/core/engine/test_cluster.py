@@ -12,7 +12,7 @@ HAS_DASK = importlib.util.find_spec("distributed") is not None
 
 @pytest.mark.skipif(HAS_DASK, reason="the extra is installed")
 def test_without_the_extra_it_says_how_to_get_it():
-    with pytest.raises(SemblanceError, match=r"pip install 'semblance\[dask\]'"):
+    with pytest.raises(SemblanceError, match=r"semblance-retrieval\[dask\]"):
         Cluster("tcp://127.0.0.1:1")
 
 
@@ -43,5 +43,6 @@ def test_a_task_that_was_dropped_is_run_again_unless_the_scheduler_is_gone(reaso
         def result(self):
             raise FutureCancelledError("a task", reason)
 
-    with pytest.raises(expected):
+    with pytest.raises(expected) as caught:
         ClusterTask(Dropped(), "tcp://127.0.0.1:1").result()
+    assert caught.type is expected
